@@ -1,0 +1,5 @@
+"""`python -m smoothcert` is the command line."""
+
+from smoothcert.cli import main
+
+main()

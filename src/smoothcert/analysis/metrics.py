@@ -1,0 +1,88 @@
+"""Certified accuracy and average certified radius."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothcert.analysis.results import Results
+from smoothcert.errors import InputError
+from smoothcert.recipes.serialize import noise_from_dict
+from smoothcert.smoothed.certify import ABSTAIN, largest_radius
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The published numbers of one certification, with what they rest on."""
+
+    name: str
+    acr: float
+    acr_standard_error: float
+    images: int
+    selected: int | None
+    """images the certification was asked for: more than `images` while it is not finished"""
+    abstained: int
+    certified_accuracy: dict[float, float]
+    n0: int | None
+    n: int | None
+    alpha: float | None
+    noise: dict[str, Any] | None
+    largest_radius: float | None
+    """what n unanimous votes give: no image can have more, so an ACR near it says little"""
+
+
+def certified_accuracy(results: Results, radii: NDArray[np.float64] | Sequence[float]) -> NDArray[np.float64]:
+    """CA(r) = share of images classified correctly, not abstained, with certified radius ≥ r."""
+    certified = np.sort(np.where(results.correct & (results.predict != ABSTAIN), results.radius, -1.0))
+    return 1.0 - np.searchsorted(certified, np.asarray(radii, np.float64), side="left") / len(results)
+
+
+def contributions(results: Results) -> NDArray[np.float64]:
+    """radius · 1[correct] per image, whose mean is the ACR; an abstention counts 0."""
+    return np.where(results.correct & (results.predict != ABSTAIN), results.radius, 0.0)
+
+
+def default_radii(everything: Sequence[Results]) -> list[float]:
+    """0, 0.25, 0.5, … up to the largest certified radius."""
+    top = max(float(r.radius.max()) for r in everything)
+    return [0.25 * i for i in range(int(top / 0.25) + 1)]
+
+
+def summarize(results: Results, radii: Sequence[float]) -> Summary:
+    """ACR = mean of radius · 1[correct], its standard error over images, and CA at the given radii."""
+    each, about = contributions(results), results.about
+    error = float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
+    accuracy = certified_accuracy(results, list(radii))
+    settings = {key: about.get(key) for key in ("n0", "n", "alpha", "noise")}
+    return Summary(
+        name=results.name,
+        acr=float(each.mean()),
+        acr_standard_error=error,
+        images=len(results),
+        selected=about.get("selected"),
+        abstained=int((results.predict == ABSTAIN).sum()),
+        certified_accuracy=dict(zip(map(float, radii), map(float, accuracy), strict=True)),
+        largest_radius=_largest(settings),
+        **settings,
+    )
+
+
+def _largest(settings: dict[str, Any]) -> float | None:
+    if None in (settings["noise"], settings["n"], settings["alpha"]):
+        return None
+    return largest_radius(noise_from_dict(settings["noise"]), settings["n"], settings["alpha"])
+
+
+def paired_difference(one: Results, other: Results) -> tuple[float, float]:
+    """ACR(one) − ACR(other) over the images both have, and its standard error; pairing removes what images share."""
+    shared, mine, theirs = np.intersect1d(one.index, other.index, assume_unique=True, return_indices=True)
+    if len(shared) < 2:
+        raise InputError(f"{one.name} and {other.name} have fewer than two images in common")
+    if not np.array_equal(one.label[mine], other.label[theirs]):
+        raise InputError(f"{one.name} and {other.name} give different labels to the same image: other data sets?")
+    gaps = contributions(one)[mine] - contributions(other)[theirs]
+    return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps)))

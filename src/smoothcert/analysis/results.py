@@ -1,0 +1,112 @@
+"""What a certification found, whoever wrote the log: ours (JSON lines) or the community's (TSV)."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothcert.certification.log import read_log
+from smoothcert.errors import InputError
+from smoothcert.run_folder import RunFolder
+
+_COLUMNS = ("idx", "label", "predict", "radius", "correct")
+_LIMIT = 2**28  # bytes of an unpacked TSV log: ten thousand images take half a megabyte
+
+
+@dataclass(frozen=True)
+class Results:
+    """One entry per image. `about` is the log's header, empty where the log has none (TSV)."""
+
+    name: str
+    index: NDArray[np.int64]
+    label: NDArray[np.int64]
+    predict: NDArray[np.int64]
+    radius: NDArray[np.float64]
+    correct: NDArray[np.bool_]
+    about: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+def read_results(path: Path) -> Results:
+    """A run folder, a certification log, or a TSV log (gzipped or not)."""
+    if path.is_dir():
+        log = RunFolder(path).certification_log
+        if not log.exists():
+            raise InputError(f"{path}: holds no certification log: run `smoothcert certify {path}` first")
+        return _from_log(log)
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    text = _text(path)
+    if text.startswith("{"):
+        return _from_log(path)
+    return _from_tsv(path, text)
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            with gzip.open(io.BytesIO(data)) as file:
+                data = file.read(_LIMIT + 1)
+        if len(data) > _LIMIT:
+            raise InputError(f"{path}: too large for a certification log")
+        return data.decode()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+
+
+def _from_log(path: Path) -> Results:
+    log = read_log(path)
+    try:
+        columns = {key: [row[key] for row in log.rows] for key in ("index", *_COLUMNS[1:])}
+        return _results(path, log.name, columns, log.decides)
+    except KeyError as error:
+        raise InputError(f"{path}: a row has no {error}") from error
+
+
+def _from_tsv(path: Path, text: str) -> Results:
+    lines = text.splitlines()
+    header = lines[0].split("\t") if lines else []
+    missing = [c for c in _COLUMNS if c not in header]
+    if missing:
+        raise InputError(f"{path}: not a certification log (a TSV log has the columns {', '.join(_COLUMNS)})")
+    if lines and not text.endswith("\n") and lines[-1].count("\t") < len(header) - 1:
+        lines.pop()  # the writer was cut off in the middle of it
+    columns: dict[str, list[Any]] = {("index" if c == "idx" else c): [] for c in _COLUMNS}
+    where = {c: header.index("idx" if c == "index" else c) for c in columns}
+    for number, line in enumerate(lines[1:], 2):
+        cells = line.split("\t")
+        try:
+            for column, values in columns.items():
+                cell = cells[where[column]]
+                values.append(float(cell) if column == "radius" else int(cell))
+        except (ValueError, IndexError):
+            raise InputError(f"{path}: line {number} is not a row of a certification log") from None
+    return _results(path, path.name.removesuffix(".gz").removesuffix(".tsv"), columns, {})
+
+
+def _results(path: Path, name: str, columns: dict[str, list[Any]], about: dict[str, Any]) -> Results:
+    if not columns["index"]:
+        raise InputError(f"{path}: holds no certified image yet")
+    if len(set(columns["index"])) < len(columns["index"]):
+        raise InputError(f"{path}: lists an image twice")
+    if not all(isinstance(r, int | float) and 0 <= r < math.inf for r in columns["radius"]):
+        raise InputError(f"{path}: a radius is negative or not a number")
+    try:
+        whole = {c: np.array(columns[c], np.int64) for c in ("index", "label", "predict")}
+    except (ValueError, TypeError, OverflowError):
+        raise InputError(f"{path}: an index, label or prediction is not a whole number") from None
+    if set(columns["correct"]) - {0, 1}:
+        raise InputError(f"{path}: the column `correct` must hold 0 or 1")
+    radius = np.array(columns["radius"], np.float64)
+    return Results(name, **whole, radius=radius, correct=np.array(columns["correct"], bool), about=about)

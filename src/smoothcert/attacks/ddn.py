@@ -1,0 +1,68 @@
+"""Decoupled direction and norm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from smoothcert.attacks.ball import project, require_ball, require_images, warmed_up
+from smoothcert.attacks.soft import ascent, l2_norm
+from smoothcert.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_LEVELS = 255
+
+
+@dataclass(frozen=True)
+class DDN:
+    """δ ← ρ_t u/‖u‖₂,  u = δ + α_t g/‖g‖₂,  ρ_t = (1 ∓ γ) ρ_{t−1}, − after a success   [Rony et al. 2019].
+
+    Seeks the smallest δ that changes the vote of the m views (their most frequent class, the lower one of a
+    tie) and projects it to the ε ball. α_t falls from 1 to 0.01 by a cosine; ρ_0 = ε, as in Salman's trainer.
+    An image whose vote never changed is returned as it came, as there. Nothing is drawn, even if a gradient
+    vanishes. The projection comes last, so the result may lie off the 1/255 grid: rounding again could leave
+    the ball.
+    """
+
+    epsilon: float
+    """radius in units of the image range"""
+    steps: int
+    gamma: float = 0.05
+    warmup: int = 1
+    """epochs over which ε rises linearly to its full length; 1 is none"""
+    quantize: bool = True
+    """round x + δ to multiples of 1/255 on the way"""
+    knobs: ClassVar[tuple[str, ...]] = ("epsilon", "steps", "gamma", "m", "warmup")
+
+    def __post_init__(self) -> None:
+        require_ball(self, self.epsilon, self.steps, least_steps=1, warmup=self.warmup)
+        if not 0 < self.gamma < 1:
+            raise InputError(f"DDN: gamma must lie between 0 and 1, not {self.gamma}")
+
+    def at(self, epoch: int) -> DDN:
+        return replace(self, epsilon=warmed_up(self.epsilon, epoch, self.warmup), warmup=1)
+
+    def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+        require_images(x)
+        x = x.detach()
+        farthest = l2_norm(x.maximum(1 - x))  # no image is farther from x
+        norm = farthest.clamp(max=self.epsilon)
+        delta = best = x.new_zeros(x.shape)
+        least = farthest.new_full(farthest.shape, math.inf)
+        for t in range(self.steps):
+            direction, logits = ascent(g, x + delta, y)
+            success = (logits.argmax(-1).mode(0).values != y).view_as(norm)
+            size = l2_norm(delta)
+            better = success & (size < least)
+            best, least = delta.where(better, best), size.where(better, least)
+            delta = delta.add(direction, alpha=0.01 + 0.495 * (1 + math.cos(math.pi * t / self.steps)))
+            norm = (norm * (1 + self.gamma * (1 - 2 * success.to(norm.dtype)))).minimum(farthest)
+            x_adv = x + delta * (norm / l2_norm(delta).clamp_(min=1e-12))
+            if self.quantize:
+                x_adv = x_adv.mul_(_LEVELS).round_().div_(_LEVELS)
+            delta = x_adv.clamp_(0, 1) - x
+        return (x + project(best, self.epsilon)).clamp_(0, 1)

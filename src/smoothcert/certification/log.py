@@ -1,0 +1,124 @@
+"""A certification log: a header that names the run, then one JSON row per image, each with its own checksum."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from smoothcert.errors import InputError
+from smoothcert.run_folder import differences
+
+FORMAT = "smoothcert certification log 1"
+
+
+@dataclass(frozen=True)
+class CertificationLog:
+    """`decides` holds all that decides the certificates; `environment` what was merely there."""
+
+    path: Path
+    name: str
+    decides: dict[str, Any]
+    environment: dict[str, Any]
+    rows: list[dict[str, Any]]
+    size: int = field(repr=False)
+    """bytes up to the end of the last whole row: what a crash left behind it is not part of the log"""
+
+
+def encode(row: dict[str, Any]) -> bytes:
+    text = json.dumps(row, separators=(",", ":"))
+    return f'{text[:-1]},"crc":"{zlib.crc32(text.encode()):08x}"}}\n'.encode()
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """The row, or ValueError if the line is not exactly what `encode` wrote."""
+    text, mark, crc = line.decode().rpartition(',"crc":"')
+    text += "}"
+    if not mark or crc != f'{zlib.crc32(text.encode()):08x}"}}\n':
+        raise ValueError("checksum does not match")
+    row = json.loads(text)
+    if not isinstance(row, dict):
+        raise ValueError("not a JSON object")
+    return row
+
+
+def read_log(path: Path) -> CertificationLog:
+    """All whole rows. A torn last line is what a crash leaves and is dropped; damage anywhere else is an error."""
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+    if not lines:
+        raise InputError(f"{path}: holds no certification log")
+    rows = []
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append(decode(line))
+        except (ValueError, RecursionError) as error:
+            if number == 1:
+                raise InputError(f"{path}: not a certification log of smoothcert, or its header is damaged") from None
+            raise InputError(f"{path}: line {number} is damaged ({error}): restore it or delete that line") from error
+    header = rows.pop(0)
+    if header.get("format") != FORMAT or not isinstance(header.get("decides"), dict):
+        raise InputError(f"{path}: not a certification log of smoothcert")
+    seen: set[Any] = set()
+    for number, row in enumerate(rows, 2):
+        if row.get("index") in seen:
+            raise InputError(f"{path}: line {number} repeats image {row.get('index')}")
+        seen.add(row.get("index"))
+    name = str(header.get("name", path.stem))
+    return CertificationLog(path, name, header["decides"], header.get("environment", {}), rows, sum(map(len, lines)))
+
+
+class LogWriter:
+    """Appends whole rows to a log of these settings, new or begun earlier, and to no other."""
+
+    def __init__(self, path: Path, name: str, decides: dict[str, Any], environment: dict[str, Any]) -> None:
+        self.rows: list[dict[str, Any]] = []
+        header = encode({"format": FORMAT, "name": name, "decides": decides, "environment": environment})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and b"\n" in path.read_bytes():
+            log = read_log(path)
+            # Compared as JSON has it: tuples are lists there.
+            wanted = json.loads(json.dumps(decides))
+            if log.decides != wanted:
+                raise InputError(
+                    f"{path}: was made with other settings ({differences(log.decides, wanted)}): choose another --out"
+                )
+            self.rows, size = log.rows, log.size
+        elif path.exists() and not header.startswith(path.read_bytes()[:20]):
+            raise InputError(f"{path}: exists and is not a certification log: choose another --out")
+        else:
+            size = 0
+        self._file: IO[bytes] = path.open("r+b" if path.exists() else "w+b")
+        self._file.truncate(size)
+        self._file.seek(size)
+        if size == 0:
+            self._write(header)
+
+    def append(self, row: dict[str, Any]) -> None:
+        self._write(encode(row))
+        self.rows.append(row)
+
+    def _write(self, line: bytes) -> None:
+        end = self._file.tell()
+        try:
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError:  # a full disk: leave the log as it was before this row
+            os.ftruncate(self._file.fileno(), end)
+            raise
+
+    def close(self) -> None:
+        try:
+            self._file.close()
+        except OSError:
+            pass  # the unwritten remainder was cut off above

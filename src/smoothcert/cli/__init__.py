@@ -1,0 +1,87 @@
+"""The command line: one file per verb, imported only when it is called, so that --help is instant."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from smoothcert import __version__
+from smoothcert.errors import InputError, did_you_mean
+
+COMMANDS = {
+    "demo": "train and certify two classifiers on real digits, and compare them",
+    "recipes": "list what can be trained",
+    "train": "train a recipe",
+    "certify": "certify a trained run on its test set",
+    "predict": "predict with a smoothed classifier",
+    "table": "certified accuracy and ACR of runs and logs",
+    "plot": "certified accuracy against radius",
+    "data": "list data sets, or fetch one",
+}
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit: 0 when done, 2 with one line on bad input, 130 when interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _run(given)
+        sys.stdout.flush()
+    except InputError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        print("smoothcert: interrupted; the same command goes on from here", file=sys.stderr)
+        _leave(INTERRUPTED)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave(0)
+    except OSError as error:
+        what = "the disk is full: free some space and give the same command again"
+        _fail(what if error.errno == errno.ENOSPC else f"{error.filename or 'system'}: {error.strerror or error}")
+    sys.exit(0)
+
+
+def _run(given: list[str]) -> None:
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return
+    if given[0] in ("-V", "--version", "version"):
+        print(f"smoothcert {__version__}")
+        return
+    name = given[0]
+    if name not in COMMANDS:
+        kind = "option" if name.startswith("-") else "command"
+        raise InputError(f"unknown {kind} {name!r}{did_you_mean(name, COMMANDS)} (see smoothcert --help)")
+    from smoothcert.cli.parse import parse
+
+    command = getattr(import_module(f"smoothcert.cli.{name}"), name.capitalize())
+    parse(command, f"smoothcert {name}", given[1:])()
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = (f"  {name:<{width}}  {purpose}" for name, purpose in COMMANDS.items())
+    return "\n".join(
+        (
+            "usage: smoothcert COMMAND …\n",
+            "Train, certify and compare randomized-smoothing classifiers with a provable guarantee.\n",
+            *lines,
+            "\n`smoothcert COMMAND --help` explains a command.",
+        )
+    )
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"smoothcert: {' '.join(message.split())}", file=sys.stderr)
+    _leave(2)
+
+
+def _leave(code: int) -> NoReturn:
+    # Not sys.exit: threads of torch may still be busy, and nothing is left to be written.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

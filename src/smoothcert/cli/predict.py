@@ -1,0 +1,113 @@
+"""smoothcert predict"""
+
+from __future__ import annotations
+
+import json as jsonlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tyro.conf import Positional
+
+from smoothcert.cli.machine import Machine
+from smoothcert.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Predict:
+    """Predict with a smoothed classifier (PREDICT): images from files, or from the run's test set."""
+
+    run: Positional[Path]
+    """run folder, or the weights file of one"""
+    images: Positional[tuple[Path, ...]] = ()
+    """picture files (or .npy arrays in [0, 1]); none: the test set"""
+    n: int = 1000
+    """votes per image"""
+    alpha: float = 0.001
+    """probability of a label that is not the smoothed classifier's, per image"""
+    every: int = 1
+    """of the test set, every k-th image"""
+    limit: int | None = None
+    """of the test set, at most this many images"""
+    seed: int = 0
+    """decides the noise, together with the image's index"""
+    json: bool = False
+    """one JSON object per image"""
+    machine: Machine = field(default_factory=Machine)
+
+    def __call__(self) -> None:
+        from smoothcert.certification import open_run
+        from smoothcert.smoothed import SmoothedClassifier
+
+        device = self.machine.ready()
+        opened = open_run(self.run)
+        f = opened.network(device)
+        g = SmoothedClassifier(f, opened.recipe.objective.noise, opened.num_classes, seed=self.seed, device=device)
+        if self.images:
+            for number, path in enumerate(self.images):
+                x = read_image(path, tuple(f.input_shape))  # type: ignore[arg-type]
+                self._print(str(path), g.predict(x, self.n, self.alpha, index=number), None)
+        else:
+            self._test_set(g, opened.recipe.data)
+
+    def _test_set(self, g: Any, name: str) -> None:
+        import torch
+
+        from smoothcert.certification import Selection
+        from smoothcert.cli.show import bar
+        from smoothcert.data import load
+
+        test_set = load(name, "test", self.machine.data)
+        chosen = Selection(self.every).of(len(test_set))[: self.limit]
+        hits = abstained = 0
+        with bar() as progress:
+            for index in progress.track(chosen, description="predict"):
+                x, y = test_set.batch(torch.tensor([index]))
+                prediction = g.predict(x[0], self.n, self.alpha, index=index)
+                hits += prediction.label == int(y[0])
+                abstained += prediction.abstained
+                if self.json:
+                    self._print(str(index), prediction, int(y[0]))
+        if not self.json:
+            print(
+                f"{self.run}  {len(chosen)} images  correct {100 * hits / len(chosen):.1f}%  abstained {abstained}  "
+                f"(n={self.n:,}, alpha={self.alpha:g})"
+            )
+
+    def _print(self, name: str, prediction: Any, label: int | None) -> None:
+        if self.json:
+            row = {"image": name, "predict": prediction.label, "p_value": prediction.p_value, "votes": prediction.votes}
+            row |= {"n": self.n, "alpha": self.alpha, "seed": self.seed}
+            print(jsonlib.dumps(row if label is None else row | {"label": label}))
+            return
+        top = max(prediction.votes)
+        said = "abstain" if prediction.abstained else f"class {prediction.label}"
+        print(f"{name}  {said}  {top} of {self.n} votes  p-value {prediction.p_value:.2g}  alpha {self.alpha:g}")
+
+
+def read_image(path: Path, shape: tuple[int, int, int]) -> Tensor:
+    """A picture or .npy array as the model wants it: (C, H, W) in [0, 1]. Resizing is left to the user."""
+    import numpy as np
+    import torch
+    from PIL import Image, UnidentifiedImageError
+
+    channels, height, width = shape
+    try:
+        if path.suffix == ".npy":
+            array = np.load(path, allow_pickle=False).astype(np.float32)
+            array = array.reshape(shape) if array.size == channels * height * width else array
+        else:
+            with Image.open(path) as picture:
+                array = np.asarray(picture.convert("L" if channels == 1 else "RGB"), np.float32) / 255
+            array = array[None] if channels == 1 else array.transpose(2, 0, 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, ValueError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+        raise InputError(f"{path}: cannot be read as an image ({error})") from error
+    if array.shape != shape:
+        found = "×".join(map(str, array.shape))
+        raise InputError(f"{path}: is {found}, the model takes {channels}×{height}×{width}: resize it first")
+    return torch.from_numpy(np.ascontiguousarray(array))

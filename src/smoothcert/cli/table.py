@@ -1,0 +1,49 @@
+"""smoothcert table"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tyro.conf import Positional
+
+from smoothcert.errors import InputError
+
+
+@dataclass(frozen=True)
+class Table:
+    """ACR and certified accuracy of runs, of their logs, and of published TSV logs (gzipped or not)."""
+
+    logs: Positional[tuple[Path, ...]]
+    """run folders or log files"""
+    radii: tuple[float, ...] = ()
+    """radii of the certified accuracies (default: 0, 0.25, … up to the largest)"""
+    format: Literal["terminal", "markdown", "csv", "latex", "json"] = "terminal"
+    """how to print it"""
+    out: Path | None = None
+    """write it to this file instead (markdown unless --format says otherwise)"""
+
+    def __call__(self) -> None:
+        from smoothcert.analysis import read_results, summarize
+        from smoothcert.analysis.metrics import default_radii
+        from smoothcert.analysis.tables import FORMATS, cells
+        from smoothcert.cli.show import print_table
+        from smoothcert.files import write_atomically
+
+        if not self.logs:
+            raise InputError("name at least one run folder or log")
+        if any(not 0 <= r < float("inf") for r in self.radii):
+            raise InputError("--radii must be numbers >= 0")
+        everything = [read_results(path) for path in self.logs]
+        radii = list(self.radii) or default_radii(everything)
+        summaries = [summarize(results, radii) for results in everything]
+        if self.format == "terminal" and self.out is None:
+            print_table(*cells(summaries))
+            return
+        text = FORMATS["markdown" if self.format == "terminal" else self.format](summaries)
+        if self.out is None:
+            print(text, end="")
+        else:
+            write_atomically(self.out, text.encode())
+            print(self.out)

@@ -1,0 +1,67 @@
+"""smoothcert train"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tyro.conf import Positional
+
+from smoothcert.cli.machine import Machine
+
+if TYPE_CHECKING:
+    import torch
+
+    from smoothcert.recipes import Recipe
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a recipe (see `smoothcert recipes`). Called again, it goes on where it was stopped."""
+
+    recipe: Positional[str]
+    """name of a recipe, such as mnist5k/consistency/0.50"""
+    out: Path | None = None
+    """run folder (default: runs/RECIPE-seedN)"""
+    seed: int = 0
+    """decides initial weights, order and noise"""
+    machine: Machine = field(default_factory=Machine)
+
+    def __call__(self) -> None:
+        from smoothcert.recipes import find
+
+        recipe = replace(find(self.recipe), seed=self.seed)
+        folder = self.out or Path("runs") / f"{self.recipe.replace('/', '-')}-seed{self.seed}"
+        row = train_showing(recipe, folder, self.machine.ready(), self.machine.data)
+        accuracy = f"noisy test accuracy {100 * row['test_noisy_accuracy']:.1f}%"
+        print(f"{folder}  {recipe.epochs} epochs  {accuracy}  (next: smoothcert certify {folder})")
+
+
+def train_showing(recipe: Recipe, folder: Path, device: torch.device, data: Path | None) -> dict[str, Any]:
+    """Train to the end with a progress bar; the last epoch's row of the log."""
+    from smoothcert.cli.show import at_most_every, bar
+    from smoothcert.data import load
+    from smoothcert.files import sole_owner
+    from smoothcert.run_folder import RunFolder
+    from smoothcert.training import Epoch, read_training_log, train
+
+    train_set, test_set = load(recipe.data, "train", data), load(recipe.data, "test", data)
+    with sole_owner(folder, "train"), bar() as progress:
+        task = progress.add_task(folder.name, total=None, note="")
+        events = train(recipe, folder, train_set, test_set, device)
+        for event, due in at_most_every(0.5, events):
+            if isinstance(event, Epoch):
+                continue
+            if due and not progress.disable:
+                done = event.epoch * event.steps + event.step
+                note = f"epoch {event.epoch + 1}  {_losses(event.sums)}  {event.images_per_second:,.0f} images/s"
+                progress.update(task, completed=done, total=recipe.epochs * event.steps, note=note)
+    return read_training_log(RunFolder(folder).training_log)[-1]
+
+
+def _losses(sums: dict[str, Any]) -> str:
+    images = float(sums["images"])
+    means = {name: float(total) / images for name, total in sums.items() if name != "images"}
+    accuracy = means.pop("noisy_accuracy")
+    return "  ".join(f"{name} {mean:.3f}" for name, mean in means.items()) + f"  noisy acc {100 * accuracy:.1f}%"

@@ -1,0 +1,84 @@
+"""Pickles of arrays and plain values, read by an unpickler that can call nothing."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothcert.errors import InputError
+
+
+class InertArray:
+    """What a pickle says about an array: recorded, not acted upon."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self.state: Any = None
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+    def as_bytes(self, path: Path, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+        """The array, if it is what was expected: uint8, C order, this shape and exactly its bytes."""
+        state = self.state if isinstance(self.state, tuple) and len(self.state) == 5 else (None,) * 5
+        _, found, dtype, fortran, data = state
+        if not isinstance(dtype, InertDtype) or dtype.name not in (b"u1", "u1") or fortran or found != shape:
+            raise InputError(f"{path}: its array is not {shape} of bytes: fetch it again")
+        if not isinstance(data, bytes) or len(data) != int(np.prod(shape)):
+            raise InputError(f"{path}: its array is truncated: fetch it again")
+        return np.frombuffer(data, np.uint8).reshape(shape)
+
+
+class InertDtype:
+    """What a pickle says about a type of numbers."""
+
+    def __init__(self, name: Any = None, *arguments: Any) -> None:
+        self.name = name
+
+    def __setstate__(self, state: Any) -> None:
+        pass
+
+
+def read_pickle(path: Path, data: bytes) -> Any:
+    """The value in a pickle of Python 2 or 3, its arrays as InertArray; what would be called is refused."""
+    try:
+        return _Inert(path, data).load()
+    except InputError:
+        raise
+    except Exception as error:  # a damaged pickle raises whatever its first broken byte leads to
+        raise InputError(
+            f"{path}: not a pickle, or truncated ({type(error).__name__}): fetch it again"
+        ) from error
+
+
+class _Inert(pickle._Unpickler):
+    """The unpickler written in Python: the one in C allocates whatever size a damaged file names."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        super().__init__(io.BytesIO(data), encoding="bytes")
+        self._path = path
+        # Fresh for each file: a pickle may set attributes on what it is given.
+        array, dtype = type("Array", (InertArray,), {}), type("Dtype", (InertDtype,), {})
+        self._known: dict[tuple[str, str], Any] = {
+            ("numpy", "ndarray"): array,
+            ("numpy", "dtype"): dtype,
+            ("numpy.core.multiarray", "_reconstruct"): array,
+            ("numpy._core.multiarray", "_reconstruct"): array,
+            # Python 3 writes bytes so in the protocols of Python 2
+            ("_codecs", "encode"): lambda text, encoding: str(text).encode("latin-1"),
+        }
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in self._known:
+            raise InputError(
+                f"{self._path}: refused, and nothing in it was executed: its pickle asks for "
+                f"{module}.{name}, which CIFAR-10 has no use for"
+            )
+        return self._known[module, name]
+
+    def get_extension(self, code: int) -> None:
+        raise InputError(f"{self._path}: refused: its pickle uses a registered extension")

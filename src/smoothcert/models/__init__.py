@@ -1,0 +1,51 @@
+"""Networks by name: logits of images in [0, 1]; normalisation, where there is any, is the first layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from torch import nn
+
+from smoothcert.errors import InputError, did_you_mean
+from smoothcert.models.cifar_densenet import CifarDenseNet
+from smoothcert.models.cifar_resnet import CifarResNet
+from smoothcert.models.freeze import Frozen, frozen
+from smoothcert.models.imagenet_resnet import ImageNetResNet
+from smoothcert.models.lenet import LeNet
+from smoothcert.models.normalize import renormalize
+
+MODELS: dict[str, Callable[[int], nn.Module]] = {
+    "lenet": LeNet,
+    "cifar_resnet20": partial(CifarResNet, 20),
+    "cifar_resnet110": partial(CifarResNet, 110),
+    "cifar_densenet40": CifarDenseNet,
+    "imagenet_resnet50": ImageNetResNet,
+}
+
+
+def build(name: str, num_classes: int, normalization: str = "standard") -> nn.Module:
+    """The named network, or cifar_resnet<6k+2>, with fresh weights from torch's global generator."""
+    if num_classes < 2:
+        raise InputError(f"a classifier needs at least 2 classes, not {num_classes}")
+    depth = re.fullmatch(r"cifar_resnet(\d{1,4})", name)
+    if depth:
+        f: nn.Module = CifarResNet(int(depth[1]), num_classes)
+    elif name in MODELS:
+        f = MODELS[name](num_classes)
+    else:
+        raise InputError(f"unknown model {name!r}{did_you_mean(name, MODELS)}")
+    return renormalize(f, normalization)
+
+
+__all__ = [
+    "MODELS",
+    "CifarDenseNet",
+    "CifarResNet",
+    "Frozen",
+    "ImageNetResNet",
+    "LeNet",
+    "build",
+    "frozen",
+]

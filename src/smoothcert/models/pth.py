@@ -1,0 +1,103 @@
+"""A PyTorch checkpoint file as plain tensors: nothing in it is executed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from smoothcert.errors import InputError
+from smoothcert.models.extra import one_line
+
+_WEIGHTS = ("state_dict", "net", "model_state_dict", "model")
+
+
+@dataclass(frozen=True)
+class State:
+    """What a checkpoint holds, its weights named as the network inside any wrapping names them."""
+
+    weights: dict[str, Tensor]
+    before: dict[str, Tensor]
+    """constants of a layer before the network, if they were saved"""
+    wrapped: bool
+    """whether there was a layer before the network"""
+    arch: str | None
+    epoch: int | None
+    sha256: str
+
+
+def read_state(path: Path) -> State:
+    """The weights in a .pth.tar, .pth or .pt dictionary, or in a bare state_dict."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    content = _load(path, data)
+    weights, before, wrapped = _unwrapped(_state_dict(path, content))
+    arch, epoch = content.get("arch"), content.get("epoch")
+    return State(
+        weights,
+        before,
+        wrapped,
+        arch if isinstance(arch, str) else None,
+        epoch if isinstance(epoch, int) else None,
+        hashlib.sha256(data).hexdigest(),
+    )
+
+
+def _load(path: Path, data: bytes) -> dict[Any, Any]:
+    try:
+        content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged archive raises whatever its first broken byte leads to
+        wanted = (
+            re.search(r"GLOBAL ([\w.]+)", str(error)) if isinstance(error, pickle.UnpicklingError) else None
+        )
+        if wanted:
+            raise InputError(
+                f"{path}: refused, and nothing in it was executed: its pickle asks for {wanted[1]}, but only "
+                "tensors and plain values are loaded: have its author save the state_dict alone"
+            ) from error
+        raise InputError(f"{path}: not a PyTorch checkpoint, or damaged ({one_line(error)})") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: holds a {type(content).__name__}, not a dictionary with a state_dict")
+    return content
+
+
+def _state_dict(path: Path, content: dict[Any, Any]) -> dict[str, Tensor]:
+    weights = next((content[key] for key in _WEIGHTS if isinstance(content.get(key), dict)), content)
+    if not weights or not all(isinstance(key, str) and _is_plain(value) for key, value in weights.items()):
+        found = ", ".join(map(str, list(content)[:5])) or "none"
+        raise InputError(f"{path}: no state_dict of plain tensors in it; its keys are {found}")
+    return dict(weights)
+
+
+def _is_plain(value: object) -> bool:
+    return (
+        isinstance(value, Tensor)
+        and value.layout == torch.strided
+        and not (value.is_quantized or value.is_meta or value.is_complex())
+    )
+
+
+def _unwrapped(weights: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor], bool]:
+    """nn.DataParallel puts `module.` before every key, nn.Sequential(normalise, network) puts `1.`."""
+    before: dict[str, Tensor] = {}
+    wrapped = False
+    while True:
+        if weights and all(key.startswith("module.") for key in weights):
+            weights = {key.removeprefix("module."): value for key, value in weights.items()}
+        elif any(key.startswith("1.") for key in weights) and all(key[:2] in ("0.", "1.") for key in weights):
+            before = {key[2:]: value for key, value in weights.items() if key.startswith("0.")}
+            weights = {key[2:]: value for key, value in weights.items() if key.startswith("1.")}
+            wrapped = True
+        else:
+            return weights, before, wrapped

@@ -1,0 +1,159 @@
+"""Objective: m noisy views of a batch, attacked where one asks for it, and the terms that charge for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+
+from smoothcert.errors import InputError
+from smoothcert.noise import Gaussian, Noise
+from smoothcert.objectives.frozen import frozen
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+Part = TypeVar("Part")
+
+
+class Term(Protocol):
+    """Maps the logits of m noisy views to one charge per image; the loss is the mean over images of the sum.
+
+    One that changes over training also has `at(epoch)`, which gives the term as it is in that epoch.
+    """
+
+    least_m: ClassVar[int]
+    """with fewer views the term would vanish or make no sense"""
+    wants_clean: ClassVar[bool]
+    """its logits begin with those of the image itself, without noise: (1 + m, B, K)"""
+    knobs: ClassVar[tuple[str, ...]]
+    """what one has to choose for it; `m` is the objective's"""
+
+    def __call__(self, logits: Tensor, y: Tensor) -> Tensor: ...  # (m, B, K), (B,) → (B,)
+
+
+class Attack(Protocol):
+    """Moves x to where the smoothed soft classifier charges more. It sees nothing else of the training.
+
+    `g` gives for any x' the logits (m, B, K) of x' + δ_1, …, x' + δ_m: the noise is drawn once, and the terms
+    charge under the same draws. The network behind it is in eval mode, and its weights ask for no gradient.
+    """
+
+    knobs: ClassVar[tuple[str, ...]]
+
+    def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor: ...  # → x_adv
+
+
+@dataclass(frozen=True)
+class Charges:
+    """One mean charge per term, and the logits of the noisy views they were computed from."""
+
+    terms: dict[str, Tensor]
+    logits: Tensor  # (m, B, K)
+
+    @property
+    def loss(self) -> Tensor:
+        return sum(self.terms.values())  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """E_x Σ_terms term(f(x̂ + δ_1), …, f(x̂ + δ_m); y),  δ_i ~ noise,  x̂ = attack(x), or x without one.
+
+    Usable in any training loop: `objective.at(epoch)(f, x, y).loss.backward()`.
+    """
+
+    noise: Noise
+    terms: tuple[Term, ...]
+    m: int = 1
+    attack: Attack | None = None
+
+    def __post_init__(self) -> None:
+        if not self.terms:
+            raise InputError("an objective needs at least one term")
+        if self.m < 1:
+            raise InputError(f"m must be at least 1, not {self.m}")
+        if len({type(term) for term in self.terms}) < len(self.terms):
+            raise InputError("an objective takes each kind of term once: add up their weights")
+        for term in self.terms:
+            name = type(term).__name__
+            if self.m < term.least_m:
+                raise InputError(f"{name} needs m >= {term.least_m} noisy views per image, not m={self.m}")
+            sigma = getattr(term, "sigma", None)
+            if sigma is not None and self.noise != Gaussian(sigma):
+                raise InputError(f"{name}(sigma={sigma}) needs the noise Gaussian({sigma}), not {self.noise}")
+
+    @property
+    def wants_clean(self) -> bool:
+        return any(term.wants_clean for term in self.terms)
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """The hyperparameters one must choose beyond those of plain training under noise, m counted once.
+
+        The paper's table 3 counts so: none for Gaussian, λ and η for Consistency (m = 2 throughout), ε, T, m
+        and warm-up for SmoothAdv, λ, γ, β and m for MACER.
+        """
+        parts = {term_name(term): term.knobs for term in self.terms}
+        if self.attack is not None:
+            parts["attack"] = self.attack.knobs
+        named = [k if k == "m" else f"{part}.{k}" for part, knobs in parts.items() for k in knobs]
+        return tuple(dict.fromkeys(named))
+
+    def at(self, epoch: int) -> Objective:
+        """The objective as it is in epoch 0, 1, …: attacks that warm up and terms that start later."""
+        terms = tuple(_at(term, epoch) for term in self.terms)
+        return replace(self, terms=terms, attack=_at(self.attack, epoch))
+
+    def __call__(
+        self, f: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, generator: torch.Generator | None = None
+    ) -> Charges:
+        return self.charge(f, self.views(f, x, y, generator), y)
+
+    def views(
+        self, f: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """(m, B, …): x̂ + δ_i, view by view; (1 + m, B, …) with x̂ itself first where a term wants it.
+
+        All the cost of an attack is here, and the rest in `charge`, so that both can be timed.
+        """
+        first = int(self.wants_clean)
+        views = x.new_empty((first + self.m, *x.shape))
+        delta = self.noise.fill(views[first:], generator)
+        if self.attack is not None:
+            with frozen(f):
+                x = self.attack(lambda x_adv: _logits(f, delta + x_adv), x, y)
+        delta.add_(x)  # in the buffer of the draw
+        if first:
+            views[0] = x
+        return views
+
+    def charge(self, f: Callable[[Tensor], Tensor], views: Tensor, y: Tensor) -> Charges:
+        """What the terms charge for `views`: one forward pass over all of them."""
+        logits = _logits(f, views)
+        noisy = logits[len(views) - self.m :]
+        charges = {term_name(t): t(logits if t.wants_clean else noisy, y).mean() for t in self.terms}
+        return Charges(charges, noisy)
+
+
+def _logits(f: Callable[[Tensor], Tensor], views: Tensor) -> Tensor:  # (n, B, …) → (n, B, K)
+    inputs = views.flatten(0, 1)
+    memory_format = getattr(f, "memory_format", None)
+    if memory_format is not None and inputs.dim() == 4:
+        # The noise was drawn in the order of the axes, so it is the same for every memory format.
+        inputs = inputs.contiguous(memory_format=memory_format)
+    return f(inputs).unflatten(0, (views.shape[0], views.shape[1]))
+
+
+def _at(part: Part, epoch: int) -> Part:
+    at: Callable[[int], Part] | None = getattr(part, "at", None)
+    return part if at is None else at(epoch)
+
+
+def term_name(term: Term) -> str:
+    """CrossEntropy → cross_entropy, MACER → macer: the name of a term in logs and recipes."""
+    name = type(term).__name__
+    if name.isupper():
+        return name.lower()
+    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")

@@ -1,0 +1,29 @@
+"""Recipes by name: all that decides a trained model, as values. Nothing here runs anything."""
+
+from smoothcert.errors import InputError, did_you_mean
+from smoothcert.recipes import demo, jeong2020_mnist
+from smoothcert.recipes.base import Recipe
+from smoothcert.recipes.schedule import Schedule, StepDecay
+from smoothcert.recipes.serialize import from_dict, to_dict
+from smoothcert.recipes.settings import Settings, follows
+
+RECIPES: dict[str, Recipe] = {**demo.RECIPES, **jeong2020_mnist.RECIPES}
+
+
+def find(name: str) -> Recipe:
+    if name not in RECIPES:
+        raise InputError(f"unknown recipe {name!r}{did_you_mean(name, RECIPES)}")
+    return RECIPES[name]
+
+
+__all__ = [
+    "RECIPES",
+    "Recipe",
+    "Schedule",
+    "Settings",
+    "StepDecay",
+    "find",
+    "follows",
+    "from_dict",
+    "to_dict",
+]

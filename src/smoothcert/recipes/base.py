@@ -1,0 +1,46 @@
+"""Recipe: all that decides a trained model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smoothcert.errors import InputError
+from smoothcert.objectives import Objective
+from smoothcert.recipes.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Two runs of one recipe on one kind of machine end with the same weights."""
+
+    data: str
+    model: str
+    objective: Objective
+    epochs: int
+    lr: float
+    schedule: Schedule
+    batch: int = 256
+    split_batch: bool = False
+    """cut each batch into m slices, each an optimiser step of its own, as the paper's released code does"""
+    momentum: float = 0.9
+    nesterov: bool = True
+    weight_decay: float = 1e-4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("batch", 1), ("lr", 0), ("momentum", 0), ("weight_decay", 0)):
+            if not getattr(self, name) >= least:
+                raise InputError(f"recipe: {name} must be at least {least}, not {getattr(self, name)}")
+        if self.images_per_step < 1:
+            raise InputError(
+                f"recipe: a batch of {self.batch} cannot be split into m={self.objective.m} slices"
+            )
+
+    @property
+    def num_hyperparameters(self) -> int:
+        """How many the method asks one to choose, as the paper's table 3 counts: see `Objective.knobs`."""
+        return len(self.objective.knobs)
+
+    @property
+    def images_per_step(self) -> int:
+        return self.batch // self.objective.m if self.split_batch else self.batch

@@ -1,0 +1,45 @@
+"""Learning-rate schedules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from smoothcert.errors import InputError
+
+
+class Schedule(Protocol):
+    """The factor on the learning rate at a moment of training, given in epochs (fractions allowed)."""
+
+    def factor(self, epoch: float, epochs: int) -> float: ...
+
+
+@dataclass(frozen=True)
+class StepDecay:
+    """by^⌊(epoch − late) / every⌋: the paper decays at multiples of `every`, its released code one epoch later."""
+
+    every: int
+    by: float = 0.1
+    late: int = 0
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise InputError(f"a step decay needs every >= 1 epochs, not {self.every}")
+
+    def factor(self, epoch: float, epochs: int) -> float:
+        return float(self.by ** (max(0, int(epoch) - self.late) // self.every))
+
+
+@dataclass(frozen=True)
+class LinearDecay:
+    """Up to 1 over `warmup` epochs, then straight down to 0 at the end."""
+
+    warmup: float = 0.0
+
+    def factor(self, epoch: float, epochs: int) -> float:
+        if epoch < self.warmup:
+            return epoch / self.warmup
+        return max(0.0, (epochs - epoch) / (epochs - self.warmup))
+
+
+SCHEDULES: dict[str, type[Schedule]] = {"step_decay": StepDecay, "linear_decay": LinearDecay}

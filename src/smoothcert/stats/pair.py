@@ -1,0 +1,68 @@
+"""The two-sided bound: how sure is the first class, and how weak is the second."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from smoothcert.errors import InputError
+from smoothcert.stats.binomial import error_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Bound = Callable[[ArrayLike, ArrayLike, float], NDArray[np.float64]]
+
+_TOP_SHARE = 0.9  # of α for the top class: nearly all of it, the second class needs little
+
+
+class PairBound(NamedTuple):
+    """1 − p̲1 and p̄2: kept on the error side, where p̲1 near 1 still has all its digits."""
+
+    error: NDArray[np.float64]  # ≥ 1 − p_A
+    runner_up: NDArray[np.float64]  # ≥ p_c for every class c ≠ A, and ≤ error
+
+    @property
+    def p1_lower(self) -> NDArray[np.float64]:
+        return np.maximum(np.nextafter(1.0 - self.error, 0.0), 0.0)
+
+    @property
+    def p2_upper(self) -> NDArray[np.float64]:
+        return self.runner_up
+
+    def tighten(self, other: PairBound) -> PairBound:
+        """The better of both, side by side: allowed when the two hold simultaneously (see `pair_bound`)."""
+        return PairBound(np.minimum(self.error, other.error), np.minimum(self.runner_up, other.runner_up))
+
+
+def pair_bound(counts: ArrayLike, top: ArrayLike, alpha: float, bound: Bound = error_bound) -> PairBound:
+    """p̲1 = CP⁻(n_A; 0.9 α),  p̄2 = min(max_{c≠A} CP⁺(n_c; 0.1 α), 1 − p̲1)   [for eq. 3 of Cohen et al. 2019].
+
+    counts: (..., K) votes; top: (...) the class A, which must have been fixed without these votes.
+
+    Promise: with probability ≥ 1 − α, both p_A ≥ p̲1 and p_c ≤ p̄2 for all c ≠ A; no union over classes.
+
+    Proof. The true runner-up c* = argmax_{c≠A} p_c is one fixed class, though an unknown one. CP⁺ rises with
+    the count, so max_c CP⁺(n_c) ≥ CP⁺(n_{c*}), which is ≥ p_{c*} except with probability 0.1 α; and p_{c*}
+    bounds all the others. p̲1 fails with probability ≤ 0.9 α, and where it does not, p_c ≤ 1 − p_A ≤ 1 − p̲1.
+    With K = 2 the second class is the error of the first and p̄2 = 1 − p̲1: use the single bound there.
+
+    In sequence: give preset looks levels α_k with Σ α_k ≤ α, or give `bound=anytime_bound` and α itself. The
+    proof goes through with "at every look" (c* does not change with time), so the bounds of all looks hold
+    together with probability ≥ 1 − α, and `tighten` may carry the best of each side forward.
+    """
+    votes = np.asarray(counts)
+    if votes.ndim == 0 or votes.shape[-1] < 2:
+        raise InputError("the pair bound needs the votes of at least two classes")
+    a = np.broadcast_to(np.asarray(top, np.int64), votes.shape[:-1])
+    if votes.dtype.kind not in "iu" or np.any(votes < 0) or np.any((a < 0) | (a >= votes.shape[-1])):
+        raise InputError(f"votes are whole numbers >= 0, and the class 0 to {votes.shape[-1] - 1}")
+    n = votes.sum(axis=-1)
+    is_top = np.arange(votes.shape[-1]) == a[..., None]
+    n_a = np.where(is_top, votes, 0).sum(axis=-1)
+    n_b = np.where(is_top, -1, votes).max(axis=-1)
+    error = bound(n - n_a, n, alpha * _TOP_SHARE)
+    return PairBound(error, np.minimum(bound(n_b, n, alpha * (1.0 - _TOP_SHARE)), error))

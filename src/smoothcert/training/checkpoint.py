@@ -1,0 +1,83 @@
+"""Everything needed to go on with a training after it was stopped at any instant."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+from torch.optim import SGD
+
+from smoothcert.errors import InputError
+from smoothcert.models.weights import load_weights, save_weights
+
+
+@dataclass
+class Position:
+    """Where a training is. All randomness is a function of (seed, epoch, step), so this is the random state too."""
+
+    epoch: int = 0
+    step: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    """running totals of the epoch under way"""
+    seconds: float = 0.0
+    """spent on the epoch under way"""
+    phases: dict[str, float] = field(default_factory=dict)
+    """of these, as far as measured: see Stopwatch"""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """one row per finished epoch"""
+
+    def add_seconds(self, total: float, phases: dict[str, float]) -> None:
+        self.seconds += total
+        self.phases = {phase: self.phases.get(phase, 0.0) + spent for phase, spent in phases.items()}
+
+    def start_next_epoch(self, row: dict[str, Any]) -> None:
+        self.history.append(row)
+        self.epoch, self.step, self.sums, self.seconds, self.phases = self.epoch + 1, 0, {}, 0.0, {}
+
+
+def save_checkpoint(path: Path, f: nn.Module, optimizer: SGD, position: Position, recipe: dict[str, Any]) -> None:
+    """Atomic; the checkpoint before this one is kept beside it."""
+    momenta = {
+        f"momentum.{name}": optimizer.state[p]["momentum_buffer"]
+        for name, p in f.named_parameters()
+        if optimizer.state.get(p, {}).get("momentum_buffer") is not None
+    }
+    weights = {f"model.{name}": tensor for name, tensor in f.state_dict().items()}
+    fresh = path.with_name(f"{path.stem}.new{path.suffix}")
+    save_weights(fresh, weights | momenta, {"position": vars(position), "recipe": recipe})
+    if path.exists():
+        path.replace(previous(path))
+    fresh.replace(path)
+
+
+def load_checkpoint(path: Path, f: nn.Module, optimizer: SGD, recipe: dict[str, Any]) -> Position:
+    """Restore f and optimizer in place; a damaged checkpoint gives way, visibly, to the one before it."""
+    if not path.exists() and not previous(path).exists():
+        return Position()
+    try:
+        tensors, about = load_weights(path)
+    except InputError as error:
+        if not previous(path).exists():
+            raise InputError(f"{error}; there is no earlier one: delete it to start again") from error
+        if path.exists():  # a missing one only means that the last save was cut between its two renames
+            warnings.warn(f"{error}; going on from {previous(path).name}", stacklevel=2)
+        tensors, about = load_weights(previous(path))
+    if about.get("recipe") != recipe:
+        raise InputError(f"{path}: is of another recipe: choose another --out")
+    f.load_state_dict(_with_prefix("model.", tensors))
+    momenta = _with_prefix("momentum.", tensors)
+    for name, p in f.named_parameters():
+        if name in momenta:
+            optimizer.state[p]["momentum_buffer"] = momenta[name].to(p.device)
+    return Position(**about["position"])
+
+
+def previous(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.previous{path.suffix}")
+
+
+def _with_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
