@@ -7,15 +7,17 @@ if TYPE_CHECKING:
     from smoothcert.errors import InputError
     from smoothcert.noise import Gaussian, Laplace, Uniform
     from smoothcert.objectives import Consistency, CrossEntropy, Objective
-    from smoothcert.smoothed import ABSTAIN, Certificate, Prediction, SmoothedClassifier, certify, predict
+    from smoothcert.smoothed.certify import ABSTAIN, Certificate, Prediction, certify, predict
+    from smoothcert.smoothed.classifier import SmoothedClassifier
 
 __version__ = "0.1.0"
 
-_ROOM_OF = {
+_PLACE_OF = {
     "InputError": "errors",
     **dict.fromkeys(("Gaussian", "Laplace", "Uniform"), "noise"),
     **dict.fromkeys(("Consistency", "CrossEntropy", "Objective"), "objectives"),
-    **dict.fromkeys(("ABSTAIN", "Certificate", "Prediction", "SmoothedClassifier", "certify", "predict"), "smoothed"),
+    **dict.fromkeys(("ABSTAIN", "Certificate", "Prediction", "certify", "predict"), "smoothed.certify"),
+    "SmoothedClassifier": "smoothed.classifier",
 }
 
 __all__ = [
@@ -37,6 +39,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Importing torch takes seconds: only those who touch a name that needs it should wait.
-    if name not in _ROOM_OF:
+    if name not in _PLACE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"smoothcert.{_ROOM_OF[name]}"), name)
+    return getattr(import_module(f"smoothcert.{_PLACE_OF[name]}"), name)

@@ -22,3 +22,9 @@ def photographs() -> Tensor:
     with Image.open(sheet) as image:
         rows = np.asarray(image.crop((0, 0, 64 * 32, 32)).convert("RGB"))
     return torch.from_numpy(rows.reshape(32, 64, 32, 3).transpose(1, 3, 0, 2).copy()).float() / 255
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """Threads that spin on a busy machine make these small networks ten times slower."""
+    torch.set_num_threads(1)

@@ -105,9 +105,7 @@ def test_every_network_with_foreign_weights_computes_the_same_bits(arch, tmp_pat
 @pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])
 def test_every_format_loads_and_computes_the_same_bits(write, arch, asked, kind, source, zipped, tmp_path):
     state = plain.random_state(NETWORKS["cifar_resnet20"][1])
-    path = saved(
-        tmp_path / "c.pth", write("cifar_resnet20", state), _use_new_zipfile_serialization=zipped
-    )
+    path = saved(tmp_path / "c.pth", write("cifar_resnet20", state), _use_new_zipfile_serialization=zipped)
     checkpoint = load_checkpoint(path, arch, normalization=asked)
     x = torch.rand(4, 3, 32, 32, generator=torch.Generator().manual_seed(1))
     with torch.inference_mode():
@@ -195,7 +193,7 @@ def test_a_truncated_file_is_refused(keep, zipped, tmp_path):
     content = cohen("lenet", plain.random_state(plain.lenet_layout(10)))
     path = saved(tmp_path / "c.pth.tar", content, _use_new_zipfile_serialization=zipped)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(InputError, match="c.pth.tar: not a PyTorch checkpoint, or damaged") as error:
+    with pytest.raises(InputError, match=r"c.pth.tar: not a PyTorch checkpoint, or damaged") as error:
         load_checkpoint(path)
     assert "\n" not in str(error.value)
 
@@ -234,7 +232,7 @@ def test_what_does_not_fit_is_named(content, arguments, message, tmp_path):
 def test_nan_weights_are_refused(tmp_path):
     content = resnet20()
     content["state_dict"]["1.layer2.0.bn1.bias"][3] = torch.nan
-    with pytest.raises(InputError, match="NaN or infinite values in layer2.0.bn1.bias"):
+    with pytest.raises(InputError, match=r"NaN or infinite values in layer2.0.bn1.bias"):
         load_checkpoint(saved(tmp_path / "c.pth", content))
 
 

@@ -5,14 +5,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from smoothcert.errors import InputError
+from smoothcert import Gaussian, InputError, SmoothedClassifier
 from smoothcert.models import MODELS, build, frozen
 from smoothcert.models.weights import digest
-from smoothcert.noise import Gaussian
-from smoothcert.smoothed import SmoothedClassifier
 
 FOLDED = "folded batch norm, channels-last"
-VARIANTS = {"lenet": "channels-last", "imagenet_resnet50": FOLDED, **dict.fromkeys(("cifar_resnet20",), FOLDED)}
 
 
 def with_statistics(name: str, images: Tensor) -> nn.Module:
@@ -26,7 +23,7 @@ def with_statistics(name: str, images: Tensor) -> nn.Module:
                 nn.init.normal_(module.bias, std=0.2)
                 module.momentum = None  # the average over all batches
         with torch.no_grad():
-            for batch in images.split(16):
+            for batch in images.split(8):
                 f.train()(batch + 0.25 * torch.randn_like(batch))
     return f.eval()
 
@@ -36,7 +33,7 @@ def images_for(name: str, photographs: Tensor) -> Tensor:
     if name == "lenet":
         return photographs.mean(1, keepdim=True)[:, :, 2:30, 2:30]
     if name.startswith("imagenet"):
-        return nn.functional.interpolate(photographs[:16], size=224, mode="bilinear", antialias=True)
+        return nn.functional.interpolate(photographs[:8], size=224, mode="bilinear", antialias=True)
     return photographs
 
 
@@ -76,9 +73,7 @@ def test_freezing_twice_changes_nothing():
 def test_one_function_whatever_the_layout_of_the_batch(photographs):
     g = frozen(with_statistics("cifar_resnet20", photographs))
     with torch.inference_mode():
-        assert torch.equal(
-            g(photographs.contiguous()), g(photographs.contiguous(memory_format=torch.channels_last))
-        )
+        assert torch.equal(g(photographs.contiguous()), g(photographs.contiguous(memory_format=torch.channels_last)))
 
 
 def test_certify_and_predict_ask_the_frozen_network_and_no_other(photographs):

@@ -57,7 +57,8 @@ def test_convolutions_start_with_variance_2_over_k2_out(name):
     convolutions = [m for m in f.modules() if isinstance(m, nn.Conv2d)]
     # (Σ w² / variance) is χ² with as many degrees as weights: 6 standard deviations, so wrong once in 5e8
     chi2 = sum(
-        float(m.weight.double().square().sum()) * math.prod(m.kernel_size) * m.out_channels / 2 for m in convolutions
+        float(m.weight.detach().double().square().sum()) * math.prod(m.kernel_size) * m.out_channels / 2
+        for m in convolutions
     )
     n = sum(m.weight.numel() for m in convolutions)
     assert abs(chi2 - n) < 6 * math.sqrt(2 * n)

@@ -1,4 +1,7 @@
-"""The anytime bound fails at ANY time with probability at most α, though it is read after every vote."""
+"""The anytime bound fails at ANY time with probability at most α, though it is read after every vote.
+
+Seen red: one error missed; 1/α lowered by 0.1 %.
+"""
 
 from __future__ import annotations
 
@@ -47,16 +50,16 @@ def ever_fails(first: np.ndarray, q: float, horizon: int, shift: int = 0) -> flo
 @pytest.mark.parametrize("z", [0.0, 0.5, 1.0, 2.0, 3.0])
 def test_read_after_every_vote_it_ever_fails_with_at_most_alpha(z: float, alpha: float) -> None:
     for q in stats.norm.sf(z) * np.array([0.999, 1.0]):
-        first = first_failures(q, alpha, 1500)
-        assert np.all((np.diff(first) > 0) | (first[1:] == 1501))  # one error more takes more votes
-        assert ever_fails(first, q, 1500) <= alpha
+        first = first_failures(q, alpha, 1000)
+        assert np.all((np.diff(first) > 0) | (first[1:] == 1001))  # one error more takes more votes
+        assert ever_fails(first, q, 1000) <= alpha
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_one_error_missed_is_noticed(alpha: float) -> None:
     q = float(stats.norm.sf(1.0))
-    first = first_failures(q, alpha, 1500)
-    assert ever_fails(first, q, 1500, shift=1) > alpha
+    first = first_failures(q, alpha, 1000)
+    assert ever_fails(first, q, 1000, shift=1) > alpha
 
 
 def mixture(k: int, n: int, q: mp.mpf) -> mp.mpf:
@@ -72,9 +75,7 @@ def test_it_is_the_root_of_a_martingale_that_starts_at_one() -> None:
     with mp.workdps(60):
         q = mp.mpf("0.3")
         for n in (1, 7, 40):
-            mean = mp.fsum(
-                mp.binomial(n, k) * q**k * (1 - q) ** (n - k) * mixture(k, n, q) for k in range(n + 1)
-            )
+            mean = mp.fsum(mp.binomial(n, k) * q**k * (1 - q) ** (n - k) * mixture(k, n, q) for k in range(n + 1))
             assert abs(mean - 1) < mp.mpf(10) ** -50
         cases = [
             (0, 1),
@@ -89,26 +90,20 @@ def test_it_is_the_root_of_a_martingale_that_starts_at_one() -> None:
             for alpha in (1e-6, 0.2):
                 bound = mp.mpf(float(anytime_bound(k, n, alpha)))
                 assert mixture(k, n, bound) >= 1 / mp.mpf(alpha)  # what is excluded may be excluded
-                assert (
-                    mixture(k, n, bound * (1 - mp.mpf(10) ** -6)) < (1 + mp.mpf(10) ** -5) / alpha
-                    or n == 10**9
-                )
+                assert mixture(k, n, bound * (1 - mp.mpf(10) ** -6)) < (1 + mp.mpf(10) ** -5) / alpha or n == 10**9
 
 
-def test_reading_in_batches_up_to_a_hundred_thousand_votes_keeps_alpha_where_naive_peeking_breaks_it() -> (
-    None
-):
-    alpha, q, looks = 0.001, 0.1, np.arange(1000, 100_001, 1000)
-    for bound, low, high in ((anytime_bound, 0.0, alpha), (error_bound, 0.012, 0.014)):
-        mass, before, failed = np.ones(1), 0, 0.0
-        for n in looks.tolist():
-            mass = np.convolve(mass, stats.binom.pmf(np.arange(401), n - before, q))
-            before = n
-            k = np.flatnonzero(mass[: int(n * q)] > 1e-20)  # with more errors than nq no bound is below q
-            fails = k[bound(k, n, alpha) < q]
-            failed += mass[fails].sum()
-            mass[fails] = 0.0
-        assert low <= failed <= high
+def test_read_after_every_thousand_votes_up_to_a_hundred_thousand_it_keeps_alpha() -> None:
+    """Where Clopper–Pearson at full α would fail 13 times as often as promised (see test_group_sequential)."""
+    alpha, q, mass, before, failed = 0.001, 0.1, np.ones(1), 0, 0.0
+    for n in range(1000, 100_001, 1000):
+        mass = np.convolve(mass, stats.binom.pmf(np.arange(401), n - before, q))
+        before = n
+        k = np.flatnonzero(mass[: int(n * q)] > 1e-14)  # with more errors than nq no bound is below q
+        fails = k[anytime_bound(k, n, alpha) < q]
+        failed += mass[fails].sum()
+        mass[fails] = 0.0
+    assert 0 < failed <= alpha
 
 
 def test_it_is_wider_than_one_look_and_on_average_narrower_than_a_union_of_looks() -> None:

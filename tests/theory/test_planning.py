@@ -1,4 +1,7 @@
-"""The error of `adaptive` is at most α for every pilot: summed over all counts, with and without top-up."""
+"""The error of `adaptive` is at most α for every pilot: summed over all counts, with and without top-up.
+
+Seen red: one error missed at the planned look, at the top-up; either of the two looks at the full α.
+"""
 
 from __future__ import annotations
 
@@ -64,9 +67,7 @@ def test_on_and_around_every_threshold_the_bound_fails_with_at_most_alpha(grid: 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("grid", ["none", "eight"])
-def test_at_its_worst_the_bound_fails_with_at_most_alpha_and_one_count_more_is_noticed(
-    grid: str, alpha: float
-) -> None:
+def test_at_its_worst_the_bound_fails_with_at_most_alpha_and_one_count_more_is_noticed(grid: str, alpha: float) -> None:
     """Just above a value the bound can take its error is largest; with few errors one count weighs most."""
     plan = plan_votes(alpha, GRIDS[grid])
     for e0 in PILOTS:

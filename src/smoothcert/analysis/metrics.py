@@ -38,7 +38,8 @@ class Summary:
 def certified_accuracy(results: Results, radii: NDArray[np.float64] | Sequence[float]) -> NDArray[np.float64]:
     """CA(r) = share of images classified correctly, not abstained, with certified radius ≥ r."""
     certified = np.sort(np.where(results.correct & (results.predict != ABSTAIN), results.radius, -1.0))
-    return 1.0 - np.searchsorted(certified, np.asarray(radii, np.float64), side="left") / len(results)
+    below = np.searchsorted(certified, np.asarray(radii, np.float64), side="left")
+    return (len(results) - below) / len(results)
 
 
 def contributions(results: Results) -> NDArray[np.float64]:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from smoothcert.analysis.metrics import certified_accuracy, summarize
+from smoothcert.analysis.metrics import certified_accuracy, contributions
 from smoothcert.analysis.results import Results
-from smoothcert.analysis.tables import floored
 from smoothcert.errors import InputError
 
 _COLORS = (
@@ -42,7 +41,7 @@ def plot_curves(everything: Sequence[Results], path: Path, title: str | None = N
             accuracy = certified_accuracy(results, radii)
             band = np.sqrt(accuracy * (1 - accuracy) / len(results))
             color, style = _COLORS[i % len(_COLORS)], _STYLES[i // len(_COLORS) % len(_STYLES)]
-            acr = floored(summarize(results, [0.0]).acr, 3)
+            acr = f"{contributions(results).mean():.3f}"
             axes.step(radii, accuracy, style, where="post", color=color, label=f"{results.name}  (ACR {acr})")
             axes.fill_between(radii, accuracy - band, accuracy + band, step="post", color=color, alpha=0.15, lw=0)
         axes.set(

@@ -15,13 +15,13 @@ Rows = list[list[str]]
 
 
 def cells(summaries: Sequence[Summary]) -> tuple[list[str], Rows]:
-    """Header and rows: accuracies in percent, everything rounded down, so that no printed claim exceeds its log."""
+    """Header and rows: accuracies in percent, means rounded to nearest, radii down."""
     radii = list(summaries[0].certified_accuracy)
     header = ["name", "ACR", "± s.e.", "images", "abstained", "n", "α", "max r", *(f"{r:.2f}" for r in radii)]
     rows = [
         [
             s.name,
-            floored(s.acr, 3),
+            f"{s.acr:.3f}",
             f"{s.acr_standard_error:.3f}" if math.isfinite(s.acr_standard_error) else "–",
             str(s.images) if s.selected in (None, s.images) else f"{s.images} of {s.selected}",
             f"{100 * s.abstained / s.images:.1f}%",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import zlib
@@ -118,7 +119,5 @@ class LogWriter:
             raise
 
     def close(self) -> None:
-        try:
+        with contextlib.suppress(OSError):  # after a full disk: what could not be written was cut off above
             self._file.close()
-        except OSError:
-            pass  # the unwritten remainder was cut off above

@@ -16,7 +16,8 @@ from smoothcert.data import ImageSet
 from smoothcert.environment import environment
 from smoothcert.errors import InputError
 from smoothcert.recipes import to_dict
-from smoothcert.smoothed import Certificate, SmoothedClassifier
+from smoothcert.smoothed.certify import Certificate
+from smoothcert.smoothed.classifier import SmoothedClassifier
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ def certify_images(
 ) -> Iterator[dict[str, Any]]:
     """Yield every row of the log, old ones first, then new ones as they are certified and safely written.
 
-    `about` is what there is to say of the model; `limit` ends after that many images of the selection, so that a later call
-    can go on.
+    `about` is what there is to say of the model; `limit` ends after that many images of the selection, so that a
+    later call can go on.
     """
     if g.seed != settings.seed:
         raise InputError(f"the classifier's seed {g.seed} is not the settings' {settings.seed}")

@@ -13,7 +13,8 @@ from smoothcert.cli.machine import Machine
 if TYPE_CHECKING:
     import torch
 
-    from smoothcert.certification import Selection, Settings
+    from smoothcert.certification.run import Settings
+    from smoothcert.certification.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Certify:
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
-        from smoothcert.certification import Selection, Settings
+        from smoothcert.certification.run import Settings
+        from smoothcert.certification.selection import Selection
 
         settings = Settings(self.n0, self.n, self.alpha, self.seed)
         selection = Selection(self.every, *(self.range or (0, None)))
@@ -71,12 +73,13 @@ def certify_showing(
     out: Path | None = None,
 ) -> Path:
     """Certify what is missing with a progress bar; the log it is written to."""
-    from smoothcert.certification import certify_images, open_run
+    from smoothcert.certification.open_run import open_run
+    from smoothcert.certification.run import certify_images
     from smoothcert.cli.show import bar
     from smoothcert.data import load
     from smoothcert.files import sole_owner
-    from smoothcert.smoothed import SmoothedClassifier
     from smoothcert.smoothed.certify import require_enough
+    from smoothcert.smoothed.classifier import SmoothedClassifier
 
     require_enough(settings.n, settings.alpha)
     opened = open_run(run)

@@ -27,7 +27,8 @@ class Demo:
         from smoothcert.analysis.metrics import default_radii, paired_difference
         from smoothcert.analysis.plots import plot_curves
         from smoothcert.analysis.tables import cells
-        from smoothcert.certification import Selection, Settings
+        from smoothcert.certification.run import Settings
+        from smoothcert.certification.selection import Selection
         from smoothcert.cli.certify import certify_showing
         from smoothcert.cli.show import print_table
         from smoothcert.cli.train import train_showing

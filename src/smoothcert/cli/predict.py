@@ -39,8 +39,8 @@ class Predict:
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
-        from smoothcert.certification import open_run
-        from smoothcert.smoothed import SmoothedClassifier
+        from smoothcert.certification.open_run import open_run
+        from smoothcert.smoothed.classifier import SmoothedClassifier
 
         device = self.machine.ready()
         opened = open_run(self.run)
@@ -56,7 +56,7 @@ class Predict:
     def _test_set(self, g: Any, name: str) -> None:
         import torch
 
-        from smoothcert.certification import Selection
+        from smoothcert.certification.selection import Selection
         from smoothcert.cli.show import bar
         from smoothcert.data import load
 

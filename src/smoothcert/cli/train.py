@@ -21,7 +21,7 @@ class Train:
     """Train a recipe (see `smoothcert recipes`). Called again, it goes on where it was stopped."""
 
     recipe: Positional[str]
-    """name of a recipe, such as mnist5k/consistency/0.50"""
+    """name of a recipe, such as mnist5k/consistency/0.50, or a .toml or .json file of one"""
     out: Path | None = None
     """run folder (default: runs/RECIPE-seedN)"""
     seed: int = 0
@@ -32,7 +32,8 @@ class Train:
         from smoothcert.recipes import find
 
         recipe = replace(find(self.recipe), seed=self.seed)
-        folder = self.out or Path("runs") / f"{self.recipe.replace('/', '-')}-seed{self.seed}"
+        name = Path(self.recipe).stem if self.recipe.endswith((".json", ".toml")) else self.recipe.replace("/", "-")
+        folder = self.out or Path("runs") / f"{name}-seed{self.seed}"
         row = train_showing(recipe, folder, self.machine.ready(), self.machine.data)
         accuracy = f"noisy test accuracy {100 * row['test_noisy_accuracy']:.1f}%"
         print(f"{folder}  {recipe.epochs} epochs  {accuracy}  (next: smoothcert certify {folder})")

@@ -36,9 +36,7 @@ def load(name: str, split: str, root: Path | None = None, workers: int | None = 
     if workers is not None and workers < 0:
         raise InputError(f"workers must be at least 0, not {workers}")
     found = DATASETS[name](split, root)
-    return (
-        replace(found, workers=workers) if isinstance(found, ImageFolder) and workers is not None else found
-    )
+    return replace(found, workers=workers) if isinstance(found, ImageFolder) and workers is not None else found
 
 
 __all__ = ["DATASETS", "SPLITS", "Dataset", "ImageFolder", "ImageSet", "load"]

@@ -74,9 +74,7 @@ def _read_pickled(path: Path) -> Rows:
     content = read_pickle(path, data)
     if not isinstance(content, dict):
         raise InputError(f"{path}: a pickled {type(content).__name__}, not a batch of CIFAR-10")
-    plain = {
-        key.decode("latin-1") if isinstance(key, bytes) else key: value for key, value in content.items()
-    }
+    plain = {key.decode("latin-1") if isinstance(key, bytes) else key: value for key, value in content.items()}
     array, labels = plain.get("data"), plain.get("labels")
     if not isinstance(array, InertArray) or not isinstance(labels, list):
         raise InputError(f"{path}: a pickle without the arrays `data` and `labels` of CIFAR-10")

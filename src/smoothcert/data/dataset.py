@@ -79,9 +79,7 @@ class Dataset:
         if len(images) != len(labels):
             raise InputError(f"{name} {split}: {len(images)} images but {len(labels)} labels")
         if len(labels) and not (labels.min() >= 0 and labels.max() < num_classes):
-            raise InputError(
-                f"{name} {split}: labels must lie in 0 … {num_classes - 1}, found {labels.max()}"
-            )
+            raise InputError(f"{name} {split}: labels must lie in 0 … {num_classes - 1}, found {labels.max()}")
         x = torch.from_numpy(np.ascontiguousarray(images))
         return cls(name, split, x, torch.from_numpy(labels.astype(np.int64)), num_classes, augmentation)
 

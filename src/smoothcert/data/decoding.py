@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -91,7 +92,8 @@ class _Crew:
     def close(self) -> None:
         for worker in self._all:
             requests, replies = _pipes(worker)
-            requests.close()
+            with contextlib.suppress(BrokenPipeError):  # of a worker that died
+                requests.close()
             worker.wait()
             replies.close()
 

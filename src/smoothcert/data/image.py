@@ -32,9 +32,7 @@ def read_image(path: str, key: str | None) -> bytes:
     image = _open(path)
     if key is None:
         scale = RESIZED / min(image.size)
-        image = image.resize(
-            [max(RESIZED, int(side * scale)) for side in image.size], Image.Resampling.BILINEAR
-        )
+        image = image.resize([max(RESIZED, int(side * scale)) for side in image.size], Image.Resampling.BILINEAR)
         left, top = (round((side - CROPPED) / 2) for side in image.size)
         return image.crop((left, top, left + CROPPED, top + CROPPED)).tobytes()
     rng = random.Random(key)  # hashes a string with SHA-512, on every platform alike
@@ -92,9 +90,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is the parent's to handle; its end ends the requests
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; its end ends the requests
     try:
         serve(sys.stdin.buffer, sys.stdout.buffer)
     except BrokenPipeError:

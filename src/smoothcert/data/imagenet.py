@@ -53,8 +53,7 @@ class ImageFolder:
         stem = None if key is None else "/".join(map(str, ("smoothcert", "augment", *key)))
         chunks = list(chunks)
         requests = (
-            [(self._path(i), None if stem is None else f"{stem}/{i}") for i in chunk.tolist()]
-            for chunk in chunks
+            [(self._path(i), None if stem is None else f"{stem}/{i}") for i in chunk.tolist()] for chunk in chunks
         )
         for chunk, images in zip(chunks, decode_ahead(requests, self.workers), strict=True):
             yield self._finish(images, chunk)
@@ -67,9 +66,7 @@ class ImageFolder:
         """SHA-256 of every file's path and size, in order: not of the pixels, which would take hours."""
         digest = hashlib.sha256()
         for file in self.files:
-            digest.update(
-                f"{file}\t{(self.folder / file).stat().st_size}\n".encode("utf-8", "surrogateescape")
-            )
+            digest.update(f"{file}\t{(self.folder / file).stat().st_size}\n".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
 
     def _path(self, index: int) -> str:
@@ -94,17 +91,13 @@ def load(name: str, num_classes: int, split: str, root: Path | None = None) -> I
     folder = homes[0] / _FOLDERS[split]
     classes = _classes(folder)
     if len(classes) != num_classes:
-        raise InputError(
-            f"{folder}: {name} has {num_classes} classes, but here are {len(classes)} class folders"
-        )
+        raise InputError(f"{folder}: {name} has {num_classes} classes, but here are {len(classes)} class folders")
     for other in _FOLDERS.values():
         _refuse_other_classes(folder, classes, homes[0] / other)
     files: list[str] = []
     labels: list[int] = []
     for label, wnid in enumerate(classes):
-        found = sorted(
-            entry.name for entry in os.scandir(folder / wnid) if entry.name.lower().endswith(SUFFIXES)
-        )
+        found = sorted(entry.name for entry in os.scandir(folder / wnid) if entry.name.lower().endswith(SUFFIXES))
         if not found:
             raise InputError(f"{folder / wnid}: no images in it ({', '.join(SUFFIXES)})")
         files += [f"{wnid}/{file}" for file in found]
@@ -113,9 +106,7 @@ def load(name: str, num_classes: int, split: str, root: Path | None = None) -> I
 
 
 def _classes(folder: Path) -> list[str]:
-    found = sorted(
-        entry.name for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith(".")
-    )
+    found = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith("."))
     if not found:
         raise InputError(f"{folder}: no class folders in it: sort the images into one folder per class")
     return found

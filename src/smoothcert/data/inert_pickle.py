@@ -50,9 +50,7 @@ def read_pickle(path: Path, data: bytes) -> Any:
     except InputError:
         raise
     except Exception as error:  # a damaged pickle raises whatever its first broken byte leads to
-        raise InputError(
-            f"{path}: not a pickle, or truncated ({type(error).__name__}): fetch it again"
-        ) from error
+        raise InputError(f"{path}: not a pickle, or truncated ({type(error).__name__}): fetch it again") from error
 
 
 class _Inert(pickle._Unpickler):
@@ -73,6 +71,8 @@ class _Inert(pickle._Unpickler):
         }
 
     def find_class(self, module: str, name: str) -> Any:
+        if not name:
+            raise EOFError("the file ends within a name")
         if (module, name) not in self._known:
             raise InputError(
                 f"{self._path}: refused, and nothing in it was executed: its pickle asks for "

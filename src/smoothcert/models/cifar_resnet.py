@@ -25,9 +25,7 @@ class CifarResNet(nn.Module):
         super().__init__()
         if depth < 8 or (depth - 2) % 6:
             near = max(8, 6 * round((depth - 2) / 6) + 2)
-            raise InputError(
-                f"cifar_resnet{depth}: its depth must be 6k + 2: the nearest is cifar_resnet{near}"
-            )
+            raise InputError(f"cifar_resnet{depth}: its depth must be 6k + 2: the nearest is cifar_resnet{near}")
         blocks = (depth - 2) // 6
         self.normalize = Normalize(*CIFAR10)
         self.conv1 = nn.Conv2d(3, 16, 3, padding=1, bias=False)

@@ -65,9 +65,7 @@ def export_onnx(f: nn.Module, path: Path, about: dict[str, Any], images: Tensor 
     return found
 
 
-def export_safetensors(
-    f: nn.Module, path: Path, about: dict[str, Any], images: Tensor | None = None
-) -> Agreement:
+def export_safetensors(f: nn.Module, path: Path, about: dict[str, Any], images: Tensor | None = None) -> Agreement:
     """Write the weights of f by name, read them back, and refuse them if a logit differs in one bit."""
     original = copy.deepcopy(f).eval()
     x = _images(getattr(f, "input_shape", None), images)
@@ -93,15 +91,11 @@ def _agreement(path: Path, f: Any, exported: Any, x: Tensor, tolerance: float = 
     with torch.inference_mode():
         expected, found = f(x), exported(x)
     if found.shape != expected.shape:
-        raise InputError(
-            f"{path}: the export gives {tuple(found.shape)}, the network {tuple(expected.shape)}"
-        )
+        raise InputError(f"{path}: the export gives {tuple(found.shape)}, the network {tuple(expected.shape)}")
     difference = float((found - expected).abs().max())
     largest = float(expected.abs().max())
     if not difference <= tolerance * largest:
-        raise InputError(
-            f"{path}: not exported: its logits differ by {difference:g} where the largest is {largest:g}"
-        )
+        raise InputError(f"{path}: not exported: its logits differ by {difference:g} where the largest is {largest:g}")
     first, second = expected.topk(2, dim=1).values.unbind(1)
     clear = first - second > 2 * difference  # nearer than that, rounding decides
     if not torch.equal(found.argmax(1)[clear], expected.argmax(1)[clear]):

@@ -26,9 +26,7 @@ class OnnxModel:
     input_range = (0.0, 1.0)
     memory_format = torch.contiguous_format
 
-    def __init__(
-        self, path: Path, input_shape: tuple[int, ...] | None = None, num_classes: int | None = None
-    ) -> None:
+    def __init__(self, path: Path, input_shape: tuple[int, ...] | None = None, num_classes: int | None = None) -> None:
         runtime = optional("onnxruntime", "onnx")
         self.path = path
         self.sha256 = _digest(path)
@@ -58,18 +56,14 @@ class OnnxModel:
         except Exception as error:  # onnxruntime's exceptions share no base but this
             raise InputError(f"{self.path}: onnxruntime failed: {one_line(error)}") from error
         if logits.ndim != 2 or len(logits) != len(images):
-            raise InputError(
-                f"{self.path}: gave {logits.shape} for {len(images)} images, not (batch, classes)"
-            )
+            raise InputError(f"{self.path}: gave {logits.shape} for {len(images)} images, not (batch, classes)")
         return logits[:rows].astype(np.float32, copy=False)
 
     def _count_classes(self, asked: int | None) -> int:
         outputs = self._session.get_outputs()
         if len(outputs) != 1:
             names = ", ".join(output.name for output in outputs)
-            raise InputError(
-                f"{self.path}: has {len(outputs)} outputs ({names}): export one with the logits alone"
-            )
+            raise InputError(f"{self.path}: has {len(outputs)} outputs ({names}): export one with the logits alone")
         self.num_classes = self._run(np.zeros((1, *self.input_shape), np.float32)).shape[1]
         if self.num_classes < 2:
             raise InputError(f"{self.path}: a classifier needs at least 2 classes, its output has one")
@@ -84,16 +78,12 @@ def _session(runtime: Any, path: Path) -> Any:
     options.inter_op_num_threads = 1
     available = runtime.get_available_providers()
     try:
-        return runtime.InferenceSession(
-            str(path), options, [name for name in _PROVIDERS if name in available]
-        )
+        return runtime.InferenceSession(str(path), options, [name for name in _PROVIDERS if name in available])
     except Exception as error:
         raise InputError(f"{path}: not an ONNX model, or damaged ({one_line(error)})") from error
 
 
-def _input(
-    path: Path, session: Any, asked: tuple[int, ...] | None
-) -> tuple[str, int | None, tuple[int, ...]]:
+def _input(path: Path, session: Any, asked: tuple[int, ...] | None) -> tuple[str, int | None, tuple[int, ...]]:
     """The input's name, its batch where that is fixed, and the shape of one image."""
     inputs = session.get_inputs()
     if len(inputs) != 1:
@@ -101,22 +91,17 @@ def _input(
         raise InputError(f"{path}: has {len(inputs)} inputs ({names}), a classifier of images has one")
     value = inputs[0]
     if value.type != "tensor(float)":
-        raise InputError(
-            f"{path}: its input is {value.type}, noise needs tensor(float): export it for float32"
-        )
+        raise InputError(f"{path}: its input is {value.type}, noise needs tensor(float): export it for float32")
     if len(value.shape) < 2:
         raise InputError(f"{path}: its input {value.shape} has no room for a batch of images")
     batch, *shape = value.shape
     if asked is not None and (
-        len(asked) != len(shape)
-        or any(isinstance(s, int) and s != a for s, a in zip(shape, asked, strict=True))
+        len(asked) != len(shape) or any(isinstance(s, int) and s != a for s, a in zip(shape, asked, strict=True))
     ):
         raise InputError(f"{path}: takes images of {tuple(shape)}, not {asked}")
     sizes = tuple(shape) if asked is None else asked
     if not all(isinstance(size, int) and size > 0 for size in sizes):
-        raise InputError(
-            f"{path}: leaves its image shape {sizes} open: give it with --input-shape, as in 3,32,32"
-        )
+        raise InputError(f"{path}: leaves its image shape {sizes} open: give it with --input-shape, as in 3,32,32")
     return value.name, batch if isinstance(batch, int) else None, sizes
 
 

@@ -58,9 +58,7 @@ def _load(path: Path, data: bytes) -> dict[Any, Any]:
     try:
         content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged archive raises whatever its first broken byte leads to
-        wanted = (
-            re.search(r"GLOBAL ([\w.]+)", str(error)) if isinstance(error, pickle.UnpicklingError) else None
-        )
+        wanted = re.search(r"GLOBAL ([\w.]+)", str(error)) if isinstance(error, pickle.UnpicklingError) else None
         if wanted:
             raise InputError(
                 f"{path}: refused, and nothing in it was executed: its pickle asks for {wanted[1]}, but only "

@@ -32,9 +32,7 @@ class Recipe:
             if not getattr(self, name) >= least:
                 raise InputError(f"recipe: {name} must be at least {least}, not {getattr(self, name)}")
         if self.images_per_step < 1:
-            raise InputError(
-                f"recipe: a batch of {self.batch} cannot be split into m={self.objective.m} slices"
-            )
+            raise InputError(f"recipe: a batch of {self.batch} cannot be split into m={self.objective.m} slices")
 
     @property
     def num_hyperparameters(self) -> int:

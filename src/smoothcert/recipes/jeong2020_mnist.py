@@ -1,6 +1,6 @@
 """Table 6 of Jeong & Shin (2020): MNIST, LeNet.
 
-The plain names train as the released code does, since the printed numbers come from it; `…/text` as the paper writes.
+Plain names train as the released code does, since the printed numbers come from it; `…/text` as the paper says.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ class Table:
     def row(self, objective: Objective) -> Recipe:
         s = self.settings
         cut = s.split_batch(objective)
-        return Recipe(
-            "mnist", "lenet", objective, 90, 0.01, s.decay(_EVERY), split_batch=cut, nesterov=s.nesterov
-        )
+        return Recipe("mnist", "lenet", objective, 90, 0.01, s.decay(_EVERY), split_batch=cut, nesterov=s.nesterov)
 
     def gaussian(self, sigma: float) -> Recipe:
         return self.row(Objective(Gaussian(sigma), (CrossEntropy(),)))

@@ -16,7 +16,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class StepDecay:
-    """by^⌊(epoch − late) / every⌋: the paper decays at multiples of `every`, its released code one epoch later."""
+    """by^⌊(epoch − late) / every⌋: the paper decays at multiples of `every`, its released code an epoch later."""
 
     every: int
     by: float = 0.1

@@ -11,7 +11,7 @@ from smoothcert.recipes.schedule import StepDecay
 
 @dataclass(frozen=True)
 class Settings:
-    """Choices that the two make differently, all of which move the numbers. The printed ones come from the code."""
+    """Choices that the two make differently. The printed numbers come from the code."""
 
     cut_batches: bool
     """a batch becomes m slices of ⌊batch/m⌋ images, each an optimiser step: m times more updates an epoch"""
@@ -24,7 +24,7 @@ class Settings:
     """its plain SmoothAdv rows come from Salman's trainer, which clamps to [0, 1] before it projects"""
 
     def epsilon(self, number: float) -> float:
-        """ε of the image range from the code's number: 255 → 1.0 in the text, 0.99609375 in the code; 512 → 2.0."""
+        """ε in image units from the code's number: 255 → 1.0 in the text, 0.99609375 in the code; 512 → 2.0."""
         return round(number / 256, 2) if self.round_epsilon else number / 256
 
     def decay(self, every: int) -> StepDecay:

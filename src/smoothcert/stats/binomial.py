@@ -35,7 +35,7 @@ def error_bound(k: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]
     Everything else here is derived from it, because small error rates keep their digits on this side:
     1 − q̄ near 1 would lose them. Promise: P_q[q̄(K) < q] ≤ α for every q, also after rounding.
     """
-    from scipy.special import bdtr, betainccinv
+    from scipy.special import betaincc, betainccinv
 
     counts, totals = _checked(k, n, alpha)
     exact = counts == totals  # all failed: nothing below 1 can be excluded
@@ -47,7 +47,7 @@ def error_bound(k: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]
             betainccinv(inner + 1, totals - inner, alpha * _MARGIN),
         )
         for _ in range(64):
-            short = ~exact & (q < 1) & ~(bdtr(inner, totals, q) <= alpha)
+            short = ~exact & (q < 1) & ~(betaincc(inner + 1, totals - inner, q) <= alpha)
             if not short.any():
                 break
             q = np.where(short, np.minimum(q * _NUDGE, 1.0), q)

@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 # Weights fall as (logit u + 4)⁻³: nearer alternatives need more votes to be told apart, and matter later.
 _LOGIT = np.arange(-2.0, 20.25, 0.5)
 _U0_WEIGHT = 0.25
-_LOG_U = np.concatenate(
-    ([-1e30], -np.log1p(np.exp(-_LOGIT)))
-)  # −1e30: zero errors leave it 0, one kills the term
+_LOG_U = np.concatenate(([-1e30], -np.log1p(np.exp(-_LOGIT))))  # −1e30: zero errors leave it 0, one kills the term
 _D = np.concatenate(([1.0], 1 / (1 + np.exp(_LOGIT))))  # 1 − u, without cancellation
-_LOG_W = np.log(
-    np.concatenate(([_U0_WEIGHT], (1 - _U0_WEIGHT) * (_LOGIT + 4) ** -3 / ((_LOGIT + 4) ** -3).sum()))
-)
+_LOG_W = np.log(np.concatenate(([_U0_WEIGHT], (1 - _U0_WEIGHT) * (_LOGIT + 4) ** -3 / ((_LOGIT + 4) ** -3).sum())))
 
 
 def anytime_bound(k: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]:

@@ -99,8 +99,8 @@ def sequential_table(z: Iterable[float], alpha: float, n: int = 100_000) -> Sequ
     `n` is the fixed sample size this competes with; caps are 1.15 n, or 1.3 n where errors are rare.
     """
     grid = np.array(list(z), np.float64)
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must lie strictly between 0 and 1, not {alpha}")
+    if not 1e-10 <= alpha < 1:  # below it the margin would no longer pay for the dropped tails
+        raise InputError(f"alpha must lie between 1e-10 and 1, not {alpha}")
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
     if grid.size == 0 or not (np.all(np.isfinite(grid)) and grid[0] >= 0 and np.all(np.diff(grid) > 0)):
@@ -210,13 +210,18 @@ def _spent_by(n: int, q: float, alpha: float, spending: Spending) -> float:
     return spending.first + spending.middle * math.sqrt((n - clean) / (spending.cap - clean))
 
 
+def _window(n: int, q: float) -> tuple[int, int]:
+    """P[|Bin(n, q) − nq| > t] ≤ 2 exp(−t² / 2(nq(1−q) + t/3)) = 2e-20   [Bernstein]: nq − t and nq + t."""
+    t = _LOG_TAIL / 3 + math.sqrt(_LOG_TAIL**2 / 9 + 2 * _LOG_TAIL * n * q * (1 - q))
+    return max(0, math.floor(n * q - t)), min(n, math.ceil(n * q + t))
+
+
 def _binomial(n: int, q: float) -> tuple[int, NDArray[np.float64]]:
-    """P[Bin(n, q) = low + i], i = 0, 1, …, on a window outside which less than 2e-20 lies (Bernstein).
+    """P[Bin(n, q) = low + i], i = 0, 1, …, on its window.
 
     From p(k+1)/p(k) = (n−k)/(k+1) · q/(1−q) and Σp = 1: no factorial, and a relative error below 1e-12.
     """
-    reach = _LOG_TAIL / 3 + math.sqrt(_LOG_TAIL**2 / 9 + 2 * _LOG_TAIL * n * q * (1 - q))
-    low, high = max(0, math.floor(n * q - reach)), min(n, math.ceil(n * q + reach))
+    low, high = _window(n, q)
     k = np.arange(low, high, dtype=np.float64)
     log_p = np.concatenate(([0.0], np.cumsum(np.log((n - k) / (k + 1)) + math.log(q) - math.log1p(-q))))
     p = np.exp(log_p - log_p.max())
@@ -236,9 +241,9 @@ def _accept_boundary(q: float, alpha: float, spending: Spending, looks: list[int
             continue
         start, step = _binomial(n - before, q)
         mass, low, before = np.convolve(mass, step), low + start, n
-        window_low, window = _binomial(n, q)  # what lies outside is paid for by the margin
-        cut = max(0, window_low - low)
-        mass, low = mass[cut : window_low + window.size - low], low + cut
+        lowest, highest = _window(n, q)  # what lies outside is paid for by the margin
+        cut = max(0, lowest - low)
+        mass, low = mass[cut : highest + 1 - low], low + cut
         share = _spent_by(n, q, alpha, spending)
         if share == 0:
             boundary.append(-1)

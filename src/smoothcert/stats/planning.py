@@ -47,9 +47,7 @@ class Plan:
 
 
 @lru_cache(maxsize=16)
-def plan_votes(
-    alpha: float, z: tuple[float, ...] = (), n0: int = 100, n: int = 100_000, price: float = 3.5e-7
-) -> Plan:
+def plan_votes(alpha: float, z: tuple[float, ...] = (), n0: int = 100, n: int = 100_000, price: float = 3.5e-7) -> Plan:
     """n(e₀) = argmax_n E[R(n, Z) | e₀] − price · n,  R in units of σ, Z flat on [−2, 6] before the pilot.
 
     `price` is the radius (in σ) one more vote must bring; the default costs at most 0.5 % of the average

@@ -1,0 +1,45 @@
+# Two commands are all one needs: `make demo` and `make test`. Both set up .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Where a CPU build of torch is looked for first; `make TORCH_INDEX=` takes the GPU build of PyPI instead.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
+# Threads of several test processes would fight over the cores.
+TEST_ENV := OMP_NUM_THREADS=1
+
+.PHONY: demo test check format test-slow bench clean
+
+demo: $(VENV)/.ready
+	$(BIN)/smoothcert demo
+
+test: $(VENV)/.ready
+	$(TEST_ENV) $(BIN)/pytest -n 2 -m "not slow and not paper"
+
+check: $(VENV)/.ready
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(MAKE) test
+
+format: $(VENV)/.ready
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+test-slow: $(VENV)/.ready
+	$(TEST_ENV) $(BIN)/pytest -n 2 -m slow
+
+bench: $(VENV)/.ready
+	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist build
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "smoothcert needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	@# Failure is fine here: the next line then takes torch from wherever pip finds it.
+	-test -z "$(TORCH_INDEX)" || $(BIN)/python -c 'import torch' 2>/dev/null || \
+	  $(BIN)/pip install -q --no-compile --no-deps --retries 0 --timeout 10 --index-url $(TORCH_INDEX) torch==$(TORCH) 2>/dev/null
+	$(BIN)/pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@

@@ -1,0 +1,152 @@
+"""The certification log: append-only, resumable, and nobody can change a byte of it unseen."""
+
+import pytest
+import torch
+
+from smoothcert.certification.log import LogWriter, read_log
+from smoothcert.certification.run import Settings, certify_images
+from smoothcert.certification.selection import Selection
+from smoothcert.data import load
+from smoothcert.errors import InputError
+from smoothcert.noise import Gaussian
+from smoothcert.smoothed.classifier import SmoothedClassifier
+
+TEST = load("fake", "test")
+SETTINGS = Settings(n0=20, n=100)
+
+
+def f(x):
+    patterns = torch.stack([TEST.batch(torch.arange(c, 40, 10))[0].mean(0) for c in range(10)]).flatten(1)
+    return -torch.cdist(x.flatten(1), patterns)
+
+
+def certify(log, settings=SETTINGS, selection=Selection(every=4), limit=None, stop_after=None, seed=0):  # noqa: B008
+    g = SmoothedClassifier(f, Gaussian(0.5), 10, seed=seed)
+    rows = []
+    for row in certify_images(g, TEST, log, settings, selection, "test", {"model": "nearest"}, limit):
+        rows.append(row)
+        if len(rows) == stop_after:
+            break
+    return rows
+
+
+def timeless(rows):
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return timeless(certify(tmp_path_factory.mktemp("log") / "log.jsonl"))
+
+
+def test_every_selected_image_is_certified_once(whole):
+    assert [row["index"] for row in whole] == list(range(0, 40, 4))
+    assert sum(row["correct"] for row in whole) >= 9
+    assert all(sum(row["estimation"].values()) == 100 and sum(row["selection"].values()) == 20 for row in whole)
+
+
+@pytest.mark.parametrize("stops", [[1], [3, 5], [2, 2, 9]])
+def test_it_goes_on_after_an_interruption(tmp_path, whole, stops):
+    log = tmp_path / "log.jsonl"
+    for stop in stops:
+        certify(log, stop_after=stop)
+    assert timeless(certify(log)) == whole
+    assert timeless(read_log(log).rows) == whole
+
+
+@pytest.mark.parametrize("cut", [1, 10, 60])
+def test_a_half_written_last_line_is_dropped_and_done_again(tmp_path, whole, cut):
+    log = tmp_path / "log.jsonl"
+    certify(log, stop_after=4)
+    log.write_bytes(log.read_bytes()[:-cut])
+    assert len(read_log(log).rows) == 3
+    assert timeless(certify(log)) == whole
+
+
+def test_a_torn_header_starts_again(tmp_path, whole):
+    log = tmp_path / "log.jsonl"
+    certify(log, stop_after=1)
+    log.write_bytes(log.read_bytes()[:200])
+    assert timeless(certify(log)) == whole
+
+
+def test_any_flipped_byte_is_noticed(tmp_path):
+    log = tmp_path / "log.jsonl"
+    certify(log, stop_after=3)
+    data = log.read_bytes()
+    for position in range(0, len(data) - 1, 7):
+        for flip in (1, 32):
+            damaged = bytearray(data)
+            damaged[position] ^= flip
+            log.write_bytes(damaged)
+            with pytest.raises(InputError):
+                read_log(log)
+
+
+def test_other_settings_are_refused_and_named(tmp_path):
+    log = tmp_path / "log.jsonl"
+    certify(log, stop_after=2)
+    before = log.read_bytes()
+    for kwargs, named in [
+        ({"settings": Settings(n0=20, n=200)}, "n: 100 there, 200 asked for"),
+        ({"settings": Settings(n0=20, n=100, alpha=0.01)}, "alpha"),
+        ({"settings": Settings(n0=20, n=100, seed=1), "seed": 1}, "seed"),
+        ({"selection": Selection(every=5)}, "selection.every"),
+    ]:
+        with pytest.raises(InputError, match=named):
+            certify(log, **kwargs)
+    assert log.read_bytes() == before
+
+
+def test_a_foreign_file_is_never_overwritten(tmp_path):
+    log = tmp_path / "thesis.txt"
+    for content in (b"my only copy", b"my only copy\n", b'{"json": 1}\n'):
+        log.write_bytes(content)
+        with pytest.raises(InputError):
+            certify(log)
+        assert log.read_bytes() == content
+
+
+def test_limit_ends_early_and_a_later_call_goes_on(tmp_path, whole):
+    log = tmp_path / "log.jsonl"
+    assert len(certify(log, limit=3)) == 3
+    assert len(certify(log, limit=5)) == 5
+    assert timeless(certify(log)) == whole
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        (Selection(every=15), [0, 15, 30]),
+        (Selection(1, 3, 6), [3, 4, 5]),
+        (Selection(10, 5), [5, 15, 25, 35]),
+        (Selection(1, 38, 99), [38, 39]),
+    ],
+)
+def test_selections(selection, expected):
+    assert list(selection.of(40)) == expected
+
+
+@pytest.mark.parametrize("bad", [{"every": 0}, {"start": -1}, {"start": 5, "stop": 5}])
+def test_empty_selections_are_refused(bad):
+    with pytest.raises(InputError):
+        Selection(**bad)
+    with pytest.raises(InputError, match="no image"):
+        Selection(start=40).of(40)
+
+
+def test_a_full_disk_leaves_the_rows_before_it(tmp_path, monkeypatch):
+    import os
+
+    log = tmp_path / "log.jsonl"
+    writer = LogWriter(log, "x", {"a": 1}, {})
+    writer.append({"index": 0})
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError):
+        writer.append({"index": 1})
+    writer.close()
+    assert [row["index"] for row in read_log(log).rows] == [0]

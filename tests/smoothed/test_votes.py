@@ -1,0 +1,140 @@
+"""The vote engine: the same votes however the work is cut, and refusals where a certificate would be void."""
+
+import pytest
+import torch
+from torch import nn
+
+from smoothcert.errors import InputError
+from smoothcert.noise import NOISES, Gaussian, Laplace
+from smoothcert.noise.stream import generator_for
+from smoothcert.smoothed.classifier import SmoothedClassifier
+from smoothcert.smoothed.votes import Request, Voter, votes_per_block
+
+CPU = torch.device("cpu")
+IMAGES = torch.rand(5, 1, 6, 7, generator=generator_for(CPU, "images"))
+WEIGHTS = torch.randn(42, 3, generator=generator_for(CPU, "weights"), dtype=torch.float64)
+
+
+def linear(x):
+    return (x.flatten(1).double() - 0.5) @ WEIGHTS  # float64: no rounding that a batch size could change
+
+
+@pytest.mark.parametrize("kind", NOISES.values(), ids=lambda k: k.__name__)
+@pytest.mark.parametrize("batch", [1, 7, 64, 1000])
+def test_votes_do_not_depend_on_the_batch_size(kind, batch):
+    expected = SmoothedClassifier(linear, kind(0.5), 3, batch=100).votes(IMAGES, 333)
+    assert (SmoothedClassifier(linear, kind(0.5), 3, batch=batch).votes(IMAGES, 333) == expected).all()
+
+
+def test_votes_do_not_depend_on_order_or_company():
+    g = SmoothedClassifier(linear, Gaussian(0.5), 3)
+    together = g.votes(IMAGES, 250)
+    assert (together > 0).sum() > 8  # the votes are split, so that a change would show
+    for i in (3, 0, 4):
+        assert (g.votes(IMAGES[i], 250, index=i) == together[i]).all()
+    backwards = g.votes(IMAGES.flip(0), 250, index=[4, 3, 2, 1, 0])
+    assert (backwards[::-1] == together).all()
+
+
+def test_votes_taken_in_parts_are_the_votes_taken_at_once():
+    voter = Voter(linear, Gaussian(0.5), 3, batch=64)
+    whole = voter.count([Request(IMAGES[0], 0, "s", 0, 517)])
+    cuts = [0, 1, 50, 100, 101, 399, 517]
+    parts = [Request(IMAGES[0], 0, "s", a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+    assert (voter.count(parts).sum(0) == whole[0]).all()
+    assert (voter.count(parts).sum(1) == [b - a for a, b in zip(cuts, cuts[1:], strict=False)]).all()
+
+
+def test_votes_depend_on_seed_index_and_stage():
+    def votes(seed=0, **key):
+        return tuple(SmoothedClassifier(linear, Gaussian(0.5), 3, seed=seed).votes(IMAGES[0], 1000, **key))
+
+    variants = {votes(), votes(seed=1), votes(seed=2**32), votes(index=1), votes(stage="selection")}
+    assert len(variants) == 5
+
+
+def test_votes_are_those_of_noise_added_by_hand():
+    noise, x = Laplace(0.3), IMAGES[2]
+    size = votes_per_block(x.shape)
+    by_hand = torch.zeros(3, dtype=torch.int64)
+    for block in range(2):
+        delta = noise.sample_like(torch.empty(size, *x.shape), generator_for(CPU, 9, 2, "estimation", block))
+        by_hand += linear(x + delta).argmax(1).bincount(minlength=3)
+    assert (SmoothedClassifier(linear, noise, 3, seed=9).votes(x, 2 * size, index=2) == by_hand.numpy()).all()
+
+
+def test_noise_is_the_same_in_any_memory_format():
+    class Tall(nn.Module):
+        memory_format = torch.channels_last
+
+        def forward(self, x):
+            assert x.is_contiguous(memory_format=torch.channels_last)
+            return linear(x.contiguous()[:, :, :6, :7].flatten(1)[:, :42])
+
+    x = torch.rand(3, 6, 7, generator=generator_for(CPU, "colour"))
+    plain = SmoothedClassifier(lambda v: linear(v.flatten(1)[:, :42]), Gaussian(0.5), 3).votes(x, 300)
+    assert (SmoothedClassifier(Tall().eval(), Gaussian(0.5), 3).votes(x, 300) == plain).all()
+
+
+def test_memory_is_bounded_by_the_batch():
+    largest = 0
+
+    def watch(x):
+        nonlocal largest
+        largest = max(largest, len(x))
+        return linear(x)
+
+    SmoothedClassifier(watch, Gaussian(0.5), 3, batch=32).votes(IMAGES[0], 5000)
+    assert largest == 32
+
+
+def test_blocks_of_noise_stay_small_for_large_images():
+    assert votes_per_block((1, 28, 28)) == votes_per_block((3, 32, 32)) == 100
+    assert votes_per_block((3, 224, 224)) * 3 * 224 * 224 <= 2**20
+    assert votes_per_block((3, 4096, 4096)) == 1
+
+
+def test_a_module_in_training_mode_is_refused_however_deep():
+    f = nn.Sequential(nn.Flatten(), nn.Sequential(nn.Dropout(), nn.Linear(42, 3)))
+    with pytest.raises(InputError, match="training mode"):
+        SmoothedClassifier(f, Gaussian(0.5), 3)
+    g = SmoothedClassifier(f.eval(), Gaussian(0.5), 3)
+    f[1][0].train()  # after the fact, and only a part of it
+    with pytest.raises(InputError, match="training mode"):
+        g.votes(IMAGES[0], 10)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+def test_logits_that_are_not_finite_are_refused(bad):
+    def f(x):
+        logits = linear(x)
+        logits[-1, 0] = bad
+        return logits
+
+    with pytest.raises(InputError, match="NaN or infinite"):
+        SmoothedClassifier(f, Gaussian(0.5), 3).votes(IMAGES[0], 300)
+
+
+def test_values_outside_the_declared_range_are_refused():
+    f = nn.Sequential(nn.Flatten(), nn.Linear(42, 3)).eval()
+    f.input_range = (0.0, 1.0)
+    g = SmoothedClassifier(f, Gaussian(0.5), 3)
+    g.votes(IMAGES[0], 10)
+    with pytest.raises(InputError, match="scale the image"):
+        g.votes(255 * IMAGES[0], 10)
+    with pytest.raises(InputError, match="NaN"):
+        SmoothedClassifier(linear, Gaussian(0.5), 3).votes(IMAGES[0] * float("nan"), 10)
+
+
+def test_wrong_shapes_and_counts_are_refused():
+    g = SmoothedClassifier(linear, Gaussian(0.5), 4)
+    with pytest.raises(InputError, match="num_classes"):
+        g.votes(IMAGES[0], 10)
+    with pytest.raises(InputError, match="dimensions"):
+        g.votes(IMAGES[0, 0], 10)
+    with pytest.raises(InputError, match="at least 1"):
+        SmoothedClassifier(linear, Gaussian(0.5), 3).votes(IMAGES[0], 0)
+    with pytest.raises(InputError, match="2 classes"):
+        SmoothedClassifier(linear, Gaussian(0.5), 1)
+    with pytest.raises(InputError, match="indices"):
+        SmoothedClassifier(linear, Gaussian(0.5), 3).votes(IMAGES, 10, index=[1, 2])

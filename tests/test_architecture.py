@@ -1,0 +1,62 @@
+"""The house: which room may use which, read from the imports."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "smoothcert"
+
+EVERYWHERE = {"errors", "files", "environment", "run_folder"}
+MAY_USE = {
+    "stats": set(),
+    "noise": set(),
+    "attacks": set(),
+    "models": set(),
+    "data": set(),
+    "smoothed": {"stats", "noise"},
+    "objectives": {"noise"},
+    "recipes": {"noise", "objectives", "attacks"},
+    "training": {"recipes", "objectives", "attacks", "noise", "models", "data"},
+    "certification": {"recipes", "smoothed", "noise", "stats", "models", "data"},
+    "analysis": {"recipes", "certification", "smoothed", "stats"},
+}
+ALLOWED = {**MAY_USE, "cli": set(MAY_USE), **dict.fromkeys(EVERYWHERE, set())}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def rooms_used(code: str) -> set[str]:
+    used = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        used |= {name.split(".")[1] for name in names if name.startswith("smoothcert.")}
+    return used - {"__version__"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(SOURCE)))
+def test_a_room_uses_only_the_rooms_it_may(file):
+    room = room_of(file)
+    if room in ("__init__", "__main__"):
+        return
+    used = rooms_used(file.read_text())
+    assert used <= ALLOWED[room] | EVERYWHERE | {room}, f"{room} reaches into {used - ALLOWED[room] - {room}}"
+
+
+def test_a_forbidden_import_would_be_seen():
+    assert rooms_used("from smoothcert import training") == {"training"}
+    assert rooms_used("def f():\n    from smoothcert.training.loop import train") == {"training"}
+    assert not rooms_used("from smoothcert.training import train") <= ALLOWED["stats"] | EVERYWHERE
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if room_of(f) == "stats"], ids=lambda f: f.name)
+def test_statistics_know_nothing_of_torch(file):
+    assert "torch" not in file.read_text().replace("no torch", "")
