@@ -21,7 +21,7 @@ MAY_USE = {
     "certification": {"recipes", "smoothed", "noise", "stats", "models", "data"},
     "analysis": {"recipes", "certification", "smoothed", "stats"},
 }
-ALLOWED = {**MAY_USE, "cli": set(MAY_USE), **dict.fromkeys(EVERYWHERE, set())}
+ALLOWED = {**MAY_USE, "cli": set(MAY_USE), **{module: set() for module in EVERYWHERE}}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -184,7 +184,8 @@ def test_a_pickle_cannot_ask_for_memory_it_does_not_bring(size, tmp_path):
     import resource
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    attacks = [b"\x80\x04\x8e" + struct.pack("<Q", size) + b"abc.", b"\x80\x04Nr\xff\xff\xff\x7f."]
+    # a string longer than the file, and a memo of 2²⁷ places
+    attacks = [b"\x80\x04\x8e" + struct.pack("<Q", size) + b"abc.", b"\x80\x04Nr\0\0\0\x08."]
     for attack in attacks:
         (pickled(tmp_path / str(len(attack))) / "test_batch").write_bytes(attack)
         with pytest.raises(InputError, match="test_batch: "):

@@ -36,4 +36,4 @@ def read_idx(path: Path, rank: int) -> NDArray[np.uint8]:
     if len(data) != size:
         short = "is truncated" if len(data) < size else "has bytes after its end"
         raise InputError(f"{path}: {short} (its header promises {size:,} bytes): fetch it again")
-    return np.frombuffer(data, np.uint8).reshape(shape)
+    return np.frombuffer(bytearray(data), np.uint8).reshape(shape)  # a copy that may be written to
