@@ -4,6 +4,8 @@ import hashlib
 import os
 import pickle
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +179,17 @@ def test_no_pickle_gets_hold_of_anything_callable(attack, tmp_path):
     with pytest.raises(InputError, match="test_batch: "):
         data.load("cifar10", "test", tmp_path)
     assert len(data.load("cifar10", "train", tmp_path)) == 5 * ROWS  # and the next file is read as ever
+
+
+@pytest.mark.parametrize("end", [b"K\x01s", b"K\x01(ds", b"1(NNNu", b"(K\x01ud", b"\x91", b"\x90", b""])
+def test_a_deeply_nested_pickle_is_refused_and_python_survives(end, tmp_path):
+    """Hashing such a tuple overflows the stack of the interpreter, which no exception handler sees."""
+    content = b"\x80\x04}(" + b")" + b"\x85" * 1_000_000 + end + b"."
+    (pickled(tmp_path) / "test_batch").write_bytes(content)
+    code = "from smoothcert import data, InputError\nfrom pathlib import Path\nfrom smoothcert.data import cifar10\n"
+    code += f"try: data.load('cifar10', 'test', Path({str(tmp_path)!r}))\nexcept InputError: print('refused')"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (0, "refused\n")
 
 
 @pytest.mark.parametrize("size", [2**31 - 1, 2**62])

@@ -10,7 +10,7 @@ from tyro.conf import Positional
 from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
-    from smoothcert.recipes import Recipe
+    from smoothcert.noise import Noise
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,13 @@ class Recipes:
         found = {name: recipe for name, recipe in RECIPES.items() if self.pattern in name}
         if not found:
             raise InputError(f"no recipe's name contains {self.pattern!r}: `smoothcert recipes` lists all")
-        header = ["recipe", "data", "model", "noise", "m", "epochs", "objective"]
+        header = ["recipe", "data", "model", "noise", "m", "epochs"]
         rows = [
-            [name, r.data, r.model, str(r.objective.noise), str(r.objective.m), str(r.epochs), _objective(r)]
+            [name, r.data, r.model, _noise(r.objective.noise), str(r.objective.m), str(r.epochs)]
             for name, r in found.items()
         ]
         print_table(header, rows)
 
 
-def _objective(recipe: Recipe) -> str:
-    parts = [*recipe.objective.terms] + ([recipe.objective.attack] if recipe.objective.attack else [])
-    return " + ".join(map(str, parts))
+def _noise(noise: Noise) -> str:
+    return f"{type(noise).__name__} {noise.scale:g}"

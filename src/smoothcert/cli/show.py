@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 
-def bar(*columns: str) -> Progress:
+def bar() -> Progress:
     """A progress bar on standard error, with rate and time left; silent when that is not a terminal."""
     console = Console(stderr=True)
     return Progress(
@@ -36,13 +37,28 @@ def at_most_every(seconds: float, events: Iterable[Any]) -> Iterator[tuple[Any, 
         yield event, due
 
 
-def print_table(header: list[str], rows: list[list[str]], title: str | None = None) -> None:
-    """On a terminal a table that fits it; elsewhere the same cells, not cut to any width."""
-    console = Console()
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for number, name in enumerate(header):
-        table.add_column(name, justify="left" if number == 0 else "right", overflow="fold", no_wrap=number > 0)
-    for row in rows:
-        table.add_row(*row)
-    width = console.width if console.is_terminal else 10_000
-    Console(width=width).print(table) if console.is_terminal else Console(width=width, soft_wrap=True).print(table)
+def print_table(header: list[str], rows: list[list[str]]) -> None:
+    """Aligned columns; on a terminal too narrow for all of them, in several blocks that repeat the first column."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**9
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for number, block in enumerate(_blocks(widths, width)):
+        if number:
+            print()
+        for row in (header, *rows):
+            cells = (row[i].rjust(widths[i]) if _is_number(rows, i) else row[i].ljust(widths[i]) for i in block)
+            print("  ".join(cells).rstrip())
+
+
+def _blocks(widths: list[int], width: int) -> Iterator[list[int]]:
+    block, used = [0], widths[0]
+    for i in range(1, len(widths)):
+        if len(block) > 1 and used + 2 + widths[i] > width:
+            yield block
+            block, used = [0], widths[0]
+        block.append(i)
+        used += 2 + widths[i]
+    yield block
+
+
+def _is_number(rows: list[list[str]], column: int) -> bool:
+    return column > 0 and all(row[column][:1] in "0123456789+-–" for row in rows)

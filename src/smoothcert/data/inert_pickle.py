@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smoothcert.errors import InputError
+
+_HASHING = (pickle.FROZENSET, pickle.ADDITEMS)  # see _Inert._set_items
 
 
 class InertArray:
@@ -82,3 +84,29 @@ class _Inert(pickle._Unpickler):
 
     def get_extension(self, code: int) -> None:
         raise InputError(f"{self._path}: refused: its pickle uses a registered extension")
+
+    def _set_items(self, items: list[Any]) -> None:
+        """Names alone may be keys: hashing a tuple nested a million deep would end the process."""
+        target = self.stack[-1]
+        if type(target) is not dict or not all(type(key) in (str, bytes) for key in items[::2]):
+            raise pickle.UnpicklingError("a dictionary whose keys are not names")
+        target.update(zip(items[::2], items[1::2], strict=True))
+
+    def _load_dict(self) -> None:
+        items = self.pop_mark()
+        self.stack.append({})
+        self._set_items(items)
+
+    def _load_setitem(self) -> None:
+        value = self.stack.pop()
+        self._set_items([self.stack.pop(), value])
+
+    def _load_setitems(self) -> None:
+        self._set_items(self.pop_mark())
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        **{code: load for code, load in pickle._Unpickler.dispatch.items() if bytes([code]) not in _HASHING},
+        pickle.DICT[0]: _load_dict,
+        pickle.SETITEM[0]: _load_setitem,
+        pickle.SETITEMS[0]: _load_setitems,
+    }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Noise
-from smoothcert.objectives.frozen import frozen
+from smoothcert.objectives.untouched import untouched
 
 if TYPE_CHECKING:
     import torch
@@ -122,7 +122,7 @@ class Objective:
         views = x.new_empty((first + self.m, *x.shape))
         delta = self.noise.fill(views[first:], generator)
         if self.attack is not None:
-            with frozen(f):
+            with untouched(f):
                 x = self.attack(lambda x_adv: _logits(f, delta + x_adv), x, y)
         delta.add_(x)  # in the buffer of the draw
         if first:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def frozen(f: object) -> Iterator[None]:
+def untouched(f: object) -> Iterator[None]:
     """f in eval mode, no weight asking for a gradient; then all as it was found, also after an error.
 
     The mode is kept per submodule: a network may hold some layers in eval mode while others are trained. What
