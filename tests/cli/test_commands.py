@@ -1,7 +1,5 @@
 """The command line as a person meets it: help, mistakes, broken files, interruptions."""
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -9,54 +7,22 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from smoothcert import cli
 from smoothcert.certification.log import read_log
 from smoothcert.cli import COMMANDS
 from smoothcert.models.weights import digest, load_weights
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import CrossEntropy, Objective
 from smoothcert.recipes import Recipe, StepDecay, to_dict
+from tests.cli.running import fails, smoothcert
 
 RECIPE = Recipe("fake", "lenet", Objective(Gaussian(0.25), (CrossEntropy(),)), 3, 0.02, StepDecay(30), batch=32)
 COMMAND = [sys.executable, "-m", "smoothcert"]
 TRAIN = ["train", "recipe.json", "--out", "run", "--device", "cpu"]
 CERTIFY = ["certify", "run", "--n", "200", "--device", "cpu", "--every", "4"]
-
-
-@dataclass(frozen=True)
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def smoothcert(*arguments, cwd):
-    """The command in this process, which has waited for torch already."""
-    out, errors, here = io.StringIO(), io.StringIO(), Path.cwd()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "_leave", sys.exit)  # the real one ends the process
-        os.chdir(cwd)
-        try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-                cli.main(list(map(str, arguments)))
-        except SystemExit as stop:
-            code = stop.code or 0
-        finally:
-            os.chdir(here)
-    return Done(code, out.getvalue(), errors.getvalue())
-
-
-def fails(*arguments, cwd):
-    """The one line that a wrong call prints."""
-    done = smoothcert(*arguments, cwd=cwd)
-    assert done.returncode == 2, done
-    assert done.stdout == "" and done.stderr.count("\n") == 1 and done.stderr.startswith("smoothcert: "), done.stderr
-    return done.stderr
 
 
 @pytest.fixture(scope="module")

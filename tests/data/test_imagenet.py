@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from beside import unpacker
 from PIL import Image
 
 from smoothcert import data
@@ -42,6 +43,13 @@ def root(tmp_path):
                 )
     (tmp_path / "two" / "train" / "n01" / "notes.txt").write_text("not an image")
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def real_data(tmp_path_factory):
+    root = tmp_path_factory.mktemp("data")
+    unpacker().imagenette(root / "imagenette")
+    return root
 
 
 def two(root: Path, split: str, workers: int = 0) -> ImageFolder:

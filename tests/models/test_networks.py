@@ -10,6 +10,8 @@ from torch import nn
 from smoothcert.errors import InputError
 from smoothcert.models import MODELS, build
 
+torch.set_num_threads(1)  # threads that spin on a busy machine make these small networks ten times slower
+
 PARAMETERS = {
     "lenet": (10, 431_080),
     "cifar_resnet20": (10, 272_474),

@@ -24,6 +24,7 @@ pytest.importorskip("onnxscript", reason="needs the extra onnx")
 # torch's own exporter trips over a deprecation of torch's own pytree
 exporting = pytest.mark.filterwarnings("ignore:.*isinstance.treespec, LeafSpec.*:FutureWarning")
 
+torch.set_num_threads(1)  # threads that spin on a busy machine make these small networks ten times slower
 WEIGHT = np.random.Generator(np.random.PCG64(0)).normal(size=(5, 12)).astype(np.float32)
 
 

@@ -6,7 +6,7 @@ import gzip
 import io
 import math
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from smoothcert.errors import InputError
 from smoothcert.run_folder import RunFolder
 
 _COLUMNS = ("idx", "label", "predict", "radius", "correct")
+Votes = dict[str, int]
 _LIMIT = 2**28  # bytes of an unpacked TSV log: ten thousand images take half a megabyte
 
 
@@ -32,6 +33,14 @@ class Results:
     radius: NDArray[np.float64]
     correct: NDArray[np.bool_]
     about: dict[str, Any]
+    path: Path | None = None
+    """the log: image i of this stands in its line i + 2"""
+    seconds: NDArray[np.float64] | None = None
+    """time each image took, NaN where the log does not say"""
+    selection: tuple[Votes, ...] | None = None
+    """the votes that chose the class, where the log keeps them (ours do, TSV does not)"""
+    estimation: tuple[Votes, ...] | None = None
+    """the fresh votes that judged it"""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -69,9 +78,27 @@ def _from_log(path: Path) -> Results:
     log = read_log(path)
     try:
         columns = {key: [row[key] for row in log.rows] for key in ("index", *_COLUMNS[1:])}
-        return _results(path, log.name, columns, log.decides)
+        found = _results(path, log.name, columns, log.decides)
     except KeyError as error:
         raise InputError(f"{path}: a row has no {error}") from error
+    seconds = [row.get("seconds") for row in log.rows]
+    return replace(
+        found,
+        seconds=np.array([s if isinstance(s, int | float) else math.nan for s in seconds], np.float64),
+        selection=_votes(path, log.rows, "selection"),
+        estimation=_votes(path, log.rows, "estimation"),
+    )
+
+
+def _votes(path: Path, rows: list[dict[str, Any]], key: str) -> tuple[Votes, ...] | None:
+    """Votes by class; None where a row has none."""
+    found = [row.get(key) for row in rows]
+    if None in found:
+        return None
+    for votes in found:
+        if not isinstance(votes, dict) or not all(isinstance(v, int) and v >= 0 for v in votes.values()):
+            raise InputError(f"{path}: `{key}` must hold whole numbers by class")
+    return tuple(votes for votes in found if votes is not None)
 
 
 def _from_tsv(path: Path, text: str) -> Results:
@@ -84,6 +111,8 @@ def _from_tsv(path: Path, text: str) -> Results:
         lines.pop()  # the writer was cut off in the middle of it
     columns: dict[str, list[Any]] = {("index" if c == "idx" else c): [] for c in _COLUMNS}
     where = {c: header.index("idx" if c == "index" else c) for c in columns}
+    clock = header.index("time") if "time" in header else None
+    seconds = []
     for number, line in enumerate(lines[1:], 2):
         cells = line.split("\t")
         try:
@@ -92,7 +121,18 @@ def _from_tsv(path: Path, text: str) -> Results:
                 values.append(float(cell) if column == "radius" else int(cell))
         except (ValueError, IndexError):
             raise InputError(f"{path}: line {number} is not a row of a certification log") from None
-    return _results(path, path.name.removesuffix(".gz").removesuffix(".tsv"), columns, {})
+        seconds.append(_seconds(cells[clock]) if clock is not None and clock < len(cells) else math.nan)
+    found = _results(path, path.name.removesuffix(".gz").removesuffix(".tsv"), columns, {})
+    return replace(found, seconds=np.array(seconds, np.float64))
+
+
+def _seconds(cell: str) -> float:
+    """H:MM:SS.ffffff as Python prints a timedelta; the column is a courtesy, so what is not one is just unknown."""
+    try:
+        hours, minutes, seconds = cell.split(":")
+        return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+    except ValueError:
+        return math.nan
 
 
 def _results(path: Path, name: str, columns: dict[str, list[Any]], about: dict[str, Any]) -> Results:
@@ -103,10 +143,11 @@ def _results(path: Path, name: str, columns: dict[str, list[Any]], about: dict[s
     if not all(isinstance(r, int | float) and 0 <= r < math.inf for r in columns["radius"]):
         raise InputError(f"{path}: a radius is negative or not a number")
     try:
-        whole = {c: np.array(columns[c], np.int64) for c in ("index", "label", "predict")}
+        index, label, predict = (np.array(columns[c], np.int64) for c in ("index", "label", "predict"))
     except (ValueError, TypeError, OverflowError):
         raise InputError(f"{path}: an index, label or prediction is not a whole number") from None
     if set(columns["correct"]) - {0, 1}:
         raise InputError(f"{path}: the column `correct` must hold 0 or 1")
     radius = np.array(columns["radius"], np.float64)
-    return Results(name, **whole, radius=radius, correct=np.array(columns["correct"], bool), about=about)
+    correct = np.array(columns["correct"], bool)
+    return Results(name, index, label, predict, radius, correct, about, path)

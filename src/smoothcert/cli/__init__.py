@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -16,11 +17,13 @@ COMMANDS = {
     "demo": "train and certify two classifiers on real digits, and compare them",
     "recipes": "list what can be trained",
     "train": "train a recipe",
-    "certify": "certify a trained run on its test set",
+    "certify": "certify a run, or any model, on a test set",
     "predict": "predict with a smoothed classifier",
     "table": "certified accuracy and ACR of runs and logs",
     "plot": "certified accuracy against radius",
     "data": "list data sets, or fetch one",
+    "import": "turn somebody else's checkpoint into a run",
+    "export": "write a run's network as ONNX or safetensors",
 }
 INTERRUPTED = 130
 
@@ -58,7 +61,8 @@ def _run(given: list[str]) -> None:
         raise InputError(f"unknown {kind} {name!r}{did_you_mean(name, COMMANDS)} (see smoothcert --help)")
     from smoothcert.cli.parse import parse
 
-    command = getattr(import_module(f"smoothcert.cli.{name}"), name.capitalize())
+    module = name.replace("-", "_") + "_" * keyword.iskeyword(name)
+    command = getattr(import_module(f"smoothcert.cli.{module}"), name.title().replace("-", ""))
     parse(command, f"smoothcert {name}", given[1:])()
 
 

@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING
 from tyro.conf import Positional
 
 from smoothcert.cli.machine import Machine
+from smoothcert.cli.model import Model
+from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
     import torch
 
     from smoothcert.certification.run import Settings
     from smoothcert.certification.selection import Selection
+    from smoothcert.certification.target import Target
 
 
 @dataclass(frozen=True)
 class Certify:
     """Certify a trained run on its test set (CERTIFY). Called again, it goes on where it was stopped."""
 
-    run: Positional[Path]
-    """run folder, or the weights file of one"""
+    run: Positional[str]
+    """run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME"""
     n0: int = 100
     """votes that choose the class"""
     n: int = 100_000
@@ -40,30 +43,33 @@ class Certify:
     batch: int = 250
     """noisy copies per forward pass"""
     out: Path | None = None
-    """log file (default: certify.jsonl in the run folder)"""
+    """log file (default: certify.jsonl in the run folder, MODEL.certify.jsonl for others' models)"""
+    model: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
         from smoothcert.certification.run import Settings
         from smoothcert.certification.selection import Selection
+        from smoothcert.certification.target import open_target
 
         settings = Settings(self.n0, self.n, self.alpha, self.seed)
         selection = Selection(self.every, *(self.range or (0, None)))
-        log = certify_showing(
-            self.run, settings, selection, self.machine.ready(), self.machine.data, self.batch, self.limit, self.out
-        )
+        device = self.machine.ready()
+        target = open_target(self.run, device, self.model.wishes())
+        log = certify_showing(target, settings, selection, device, self.machine.data, self.batch, self.limit, self.out)
         from smoothcert.analysis import read_results, summarize
+        from smoothcert.analysis.tables import floored
 
         s = summarize(read_results(log), [0.0])
         print(
             f"{log}  {s.images} of {s.selected} images  ACR {s.acr:.3f} ± {s.acr_standard_error:.3f}  "
             f"certified accuracy {100 * s.certified_accuracy[0.0]:.1f}%  abstained {s.abstained}  "
-            f"(n={self.n:,}, alpha={self.alpha:g}, largest radius {s.largest_radius:.3f})"
+            f"(n={self.n:,}, alpha={self.alpha:g}, largest radius {floored(s.largest_radius or 0.0, 3)})"
         )
 
 
 def certify_showing(
-    run: Path,
+    target: Target,
     settings: Settings,
     selection: Selection,
     device: torch.device,
@@ -73,7 +79,6 @@ def certify_showing(
     out: Path | None = None,
 ) -> Path:
     """Certify what is missing with a progress bar; the log it is written to."""
-    from smoothcert.certification.open_run import open_run
     from smoothcert.certification.run import certify_images
     from smoothcert.cli.show import bar
     from smoothcert.data import load
@@ -82,18 +87,18 @@ def certify_showing(
     from smoothcert.smoothed.classifier import SmoothedClassifier
 
     require_enough(settings.n, settings.alpha)
-    opened = open_run(run)
-    test_set = load(opened.recipe.data, "test", data)
-    f, noise, num_classes = opened.network(device), opened.recipe.objective.noise, opened.num_classes
-    g = SmoothedClassifier(f, noise, num_classes, seed=settings.seed, batch=batch, device=device)
-    log = out or opened.folder.certification_log
+    if target.data is None:
+        raise InputError(f"{target.name}: does not say its data: name a data set with --dataset")
+    test_set = load(target.data, "test", data)
+    target.require_fit(test_set)
+    g = SmoothedClassifier(target.f, target.noise, target.num_classes, seed=settings.seed, batch=batch, device=device)
+    log = out or target.log
     images = selection.of(len(test_set))[:limit]
     with sole_owner(log.parent, log.name), bar() as progress:
-        task = progress.add_task(f"certify {opened.name}", total=len(images), note="")
+        task = progress.add_task(f"certify {target.name}", total=len(images), note="")
         radii = 0.0
-        for done, row in enumerate(
-            certify_images(g, test_set, log, settings, selection, opened.name, opened.about, limit), 1
-        ):
+        rows = certify_images(g, test_set, log, settings, selection, target.name, target.about, limit)
+        for done, row in enumerate(rows, 1):
             radii += row["radius"] * row["correct"]
             progress.update(task, completed=done, note=f"ACR {radii / done:.3f}  {row['seconds']:.1f} s/image")
     return log

@@ -29,6 +29,7 @@ class Demo:
         from smoothcert.analysis.tables import cells
         from smoothcert.certification.run import Settings
         from smoothcert.certification.selection import Selection
+        from smoothcert.certification.target import open_target
         from smoothcert.cli.certify import certify_showing
         from smoothcert.cli.show import print_table
         from smoothcert.cli.train import train_showing
@@ -40,7 +41,7 @@ class Demo:
         for run in runs:
             recipe = find(f"mnist5k/{run.name.partition('-')[0]}/0.50")
             train_showing(replace(recipe, seed=self.seed), run, device, self.machine.data)
-            certify_showing(run, settings, selection, device, self.machine.data)
+            certify_showing(open_target(str(run), device), settings, selection, device, self.machine.data)
         results = [read_results(run) for run in runs]
         radii = default_radii(results)
         print_table(*cells([summarize(r, radii) for r in results]))

@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING, Any
 from tyro.conf import Positional
 
 from smoothcert.cli.machine import Machine
+from smoothcert.cli.model import Model
 from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from smoothcert.certification.target import Target
+    from smoothcert.smoothed.classifier import SmoothedClassifier
 
 
 @dataclass(frozen=True)
 class Predict:
     """Predict with a smoothed classifier (PREDICT): images from files, or from the run's test set."""
 
-    run: Positional[Path]
-    """run folder, or the weights file of one"""
+    run: Positional[str]
+    """run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME"""
     images: Positional[tuple[Path, ...]] = ()
     """picture files (or .npy arrays in [0, 1]); none: the test set"""
     n: int = 1000
@@ -36,31 +40,34 @@ class Predict:
     """decides the noise, together with the image's index"""
     json: bool = False
     """one JSON object per image"""
+    model: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
-        from smoothcert.certification.open_run import open_run
+        from smoothcert.certification.target import open_target
         from smoothcert.smoothed.classifier import SmoothedClassifier
 
         device = self.machine.ready()
-        opened = open_run(self.run)
-        f = opened.network(device)
-        g = SmoothedClassifier(f, opened.recipe.objective.noise, opened.num_classes, seed=self.seed, device=device)
+        target = open_target(self.run, device, self.model.wishes())
+        g = SmoothedClassifier(target.f, target.noise, target.num_classes, seed=self.seed, device=device)
         if self.images:
             for number, path in enumerate(self.images):
-                x = read_image(path, tuple(f.input_shape))  # type: ignore[arg-type]
+                x = read_image(path, target.input_shape)
                 self._print(str(path), g.predict(x, self.n, self.alpha, index=number), None)
         else:
-            self._test_set(g, opened.recipe.data)
+            self._test_set(g, target)
 
-    def _test_set(self, g: Any, name: str) -> None:
+    def _test_set(self, g: SmoothedClassifier, target: Target) -> None:
         import torch
 
         from smoothcert.certification.selection import Selection
         from smoothcert.cli.show import bar
         from smoothcert.data import load
 
-        test_set = load(name, "test", self.machine.data)
+        if target.data is None:
+            raise InputError(f"{target.name}: does not say its data: name a data set with --dataset, or give images")
+        test_set = load(target.data, "test", self.machine.data)
+        target.require_fit(test_set)
         chosen = Selection(self.every).of(len(test_set))[: self.limit]
         hits = abstained = 0
         with bar() as progress:
@@ -88,7 +95,7 @@ class Predict:
         print(f"{name}  {said}  {top} of {self.n} votes  p-value {prediction.p_value:.2g}  alpha {self.alpha:g}")
 
 
-def read_image(path: Path, shape: tuple[int, int, int]) -> Tensor:
+def read_image(path: Path, shape: tuple[int, ...]) -> Tensor:
     """A picture or .npy array as the model wants it: (C, H, W) in [0, 1]. Resizing is left to the user."""
     import numpy as np
     import torch

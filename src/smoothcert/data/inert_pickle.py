@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -57,6 +58,9 @@ def read_pickle(path: Path, data: bytes) -> Any:
 
 class _Inert(pickle._Unpickler):
     """The unpickler written in Python: the one in C allocates whatever size a damaged file names."""
+
+    stack: list[Any]
+    pop_mark: Callable[[], list[Any]]
 
     def __init__(self, path: Path, data: bytes) -> None:
         super().__init__(io.BytesIO(data), encoding="bytes")

@@ -1,15 +1,31 @@
-"""CERTIFY and PREDICT of Cohen et al. (2019) as pure functions of votes."""
+"""CERTIFY and PREDICT of Cohen et al. (2019) as pure functions of votes, and what any procedure certifies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Noise
-from smoothcert.stats import error_bound, least_n, top_two_p_value
+from smoothcert.smoothed.evidence import Counts, Evidence, Look, counts
+from smoothcert.smoothed.paper import Paper
+from smoothcert.smoothed.procedure import Procedure
+from smoothcert.smoothed.radius import largest_radius, require_enough, round_down
+from smoothcert.stats import top_two_p_value
+
+__all__ = [
+    "ABSTAIN",
+    "Certificate",
+    "Prediction",
+    "certify",
+    "conclude",
+    "largest_radius",
+    "predict",
+    "require_enough",
+    "round_down",
+]
 
 ABSTAIN = -1
 
@@ -25,12 +41,18 @@ class Certificate:
     radius: float
     alpha: float
     noise: Noise
-    selection: tuple[int, ...]
-    """n₀ votes per class, which chose the guess"""
-    estimation: tuple[int, ...]
+    selection: Counts
+    """n₀ votes per class, which chose the guess; empty where the label was given"""
+    estimation: Counts
     """n fresh votes per class, which judged it"""
     seed: int | None = None
     index: int | None = None
+    procedure: Procedure | None = None
+    """which votes were asked for, and what they prove; with the single or the pair bound"""
+    looks: tuple[Look, ...] = ()
+    """what the procedure had seen whenever it decided to go on or to stop"""
+    given: int | None = None
+    """the image's label, where that was judged instead of a guess: the statement is then "g = given" or nothing"""
 
     @property
     def abstained(self) -> bool:
@@ -38,7 +60,8 @@ class Certificate:
 
     @property
     def guess(self) -> int:
-        return int(np.argmax(self.selection))
+        """The class that was judged."""
+        return self.evidence.judged
 
     @property
     def n0(self) -> int:
@@ -53,10 +76,24 @@ class Certificate:
         return self.estimation[self.guess]
 
     @property
+    def votes(self) -> int:
+        """All that were drawn for it."""
+        return self.n0 + self.n
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(self.selection, self.estimation, self.looks, self.given)
+
+    @property
     def follows(self) -> bool:
-        """Whether class and radius follow from the votes; an edited certificate answers False."""
-        again = certify(self.selection, self.estimation, self.noise, self.alpha)
-        return (again.label, again.radius) == (self.label, self.radius)
+        """Whether the procedure asks for just these votes and gives just this; an edited certificate answers False."""
+        if self.procedure is None:
+            return False
+        try:
+            again = replace(conclude(self.procedure, self.evidence), seed=self.seed, index=self.index)
+        except InputError:
+            return False
+        return again == self
 
 
 @dataclass(frozen=True)
@@ -79,57 +116,59 @@ class Prediction:
         return sum(self.votes)
 
 
+def conclude(procedure: Procedure, evidence: Evidence) -> Certificate:
+    """What the procedure certifies from these votes; votes it would not have asked for are refused."""
+    asked(procedure, evidence)
+    radius = procedure.radius(evidence)
+    label, certified = (ABSTAIN, 0.0) if radius is None else (evidence.judged, radius)
+    given = {"procedure": procedure, "looks": evidence.looks, "given": evidence.given}
+    return Certificate(
+        label, certified, procedure.alpha, procedure.noise, evidence.selection, evidence.estimation, **given
+    )
+
+
+def asked(procedure: Procedure, evidence: Evidence) -> None:
+    """Retrace every question: a sample that went on after its end, or ended before it, proves nothing."""
+    if procedure.label_aware != (evidence.given is not None):
+        raise InputError("a class is given with the votes if and only if the procedure is label-aware")
+    so_far = Evidence(given=evidence.given)
+    if (ask := procedure.next(so_far)) is not None and ask.stage == "selection":
+        if sum(evidence.selection) != ask.stop:
+            raise InputError(f"{sum(evidence.selection)} selection votes where {ask.stop} are asked for")
+        so_far = replace(so_far, selection=evidence.selection)
+    elif evidence.selection:
+        raise InputError("selection votes where none are asked for")
+    if not evidence.possible or len(evidence.selection) not in (0, len(evidence.estimation)):
+        raise InputError("the looks and the votes contradict each other")
+    for i, look in enumerate(evidence.looks):
+        ask = procedure.next(replace(so_far, looks=evidence.looks[:i]))
+        if ask is None or ask.stop not in (0, look.n):
+            wanted = "nothing more is" if ask is None else f"{ask.stop} are"
+            raise InputError(f"{look.n} estimation votes where {wanted} asked for")
+    if procedure.next(evidence) is not None:
+        raise InputError("votes are missing: the procedure asks for more")
+
+
 def certify(selection: ArrayLike, estimation: ArrayLike, noise: Noise, alpha: float) -> Certificate:
     """CERTIFY of Cohen et al. (2019): guess = argmax of n₀ votes, p̲ = Clopper–Pearson of n fresh ones, R = radius(p̲).
 
     With probability ≥ 1 − α over the estimation votes, either this abstains or g = label on the whole
     ℓ_{noise.norm} ball of this radius around x. Both sets of votes must be independent of each other.
     """
-    chosen, judged = _counts(selection), _counts(estimation)
+    chosen, judged = counts(selection), counts(estimation)
     if chosen.shape != judged.shape:
         raise InputError(f"selection has {len(chosen)} classes but estimation has {len(judged)}")
-    require_enough(int(judged.sum()), alpha)
-    if chosen.sum() < 1:
-        raise InputError("n0 must be at least 1: the guess needs a vote")
-    guess, n = int(np.argmax(chosen)), int(judged.sum())
-    q_a = float(error_bound(n - int(judged[guess]), n, alpha))  # 1 − p_A ≤ q_a, save with probability α
-    label, radius = (ABSTAIN, 0.0) if q_a > 0.5 else (guess, round_down(noise.radius_from_error(q_a)))
-    votes = (tuple(map(int, chosen)), tuple(map(int, judged)))
-    return Certificate(label, radius, alpha, noise, *votes)
+    procedure = Paper(noise, int(chosen.sum()), int(judged.sum()), alpha)
+    return conclude(procedure, Evidence().selected(chosen).looked(judged))
 
 
 def predict(votes: ArrayLike, alpha: float) -> Prediction:
     """PREDICT of Cohen et al. (2019): the top class if a two-sided test tells it from the second at level α."""
     if not 0 < alpha < 1:
         raise InputError(f"alpha must lie strictly between 0 and 1, not {alpha}")
-    counts = _counts(votes)
-    if counts.sum() < 1:
+    found = counts(votes)
+    if found.sum() < 1:
         raise InputError("n must be at least 1")
-    second, first = np.argsort(counts, kind="stable")[-2:]
-    p_value = top_two_p_value(int(counts[first]), int(counts[second]))
-    return Prediction(int(first) if p_value <= alpha else ABSTAIN, p_value, alpha, tuple(map(int, counts)))
-
-
-def largest_radius(noise: Noise, n: int, alpha: float) -> float:
-    """The radius of n unanimous votes: noise.radius(α^(1/n)). No image can get more from this n."""
-    require_enough(n, alpha)
-    return round_down(noise.radius_from_error(float(error_bound(0, n, alpha))))
-
-
-def require_enough(n: int, alpha: float) -> None:
-    """Refuse an n with which even unanimous votes certify nothing."""
-    least = least_n(alpha)
-    if n < least:
-        raise InputError(f"n={n} votes can certify nothing at alpha={alpha:g}: use n >= {least}")
-
-
-def round_down(radius: float) -> float:
-    """A radius that arithmetic in float64 cannot have carried above the true one."""
-    return float(np.nextafter(radius * (1 - 1e-9), 0.0)) if radius > 0 else 0.0
-
-
-def _counts(votes: ArrayLike) -> NDArray[np.int64]:
-    counts = np.asarray(votes)
-    if counts.ndim != 1 or len(counts) < 2 or counts.dtype.kind not in "iu" or (counts < 0).any():
-        raise InputError("votes must be one list of whole numbers >= 0, one per class, for at least 2 classes")
-    return counts.astype(np.int64)
+    second, first = np.argsort(found, kind="stable")[-2:]
+    p_value = top_two_p_value(int(found[first]), int(found[second]))
+    return Prediction(int(first) if p_value <= alpha else ABSTAIN, p_value, alpha, tuple(map(int, found)))

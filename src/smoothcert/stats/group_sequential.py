@@ -145,6 +145,15 @@ def decide(
     return Decision(rejected, certified, e >= table.futile[certified, k])
 
 
+def standing(table: SequentialTable, path: Sequence[int]) -> Decision:
+    """The last of `decide`'s answers along a path of errors, all looks at once; whether it went on too long is not
+    asked."""
+    k = len(path) - 1
+    rejected: NDArray[np.bool_] = (np.asarray(path)[:, None] <= table.accept.T[: k + 1]).any(axis=0)
+    certified = np.cumprod(rejected, dtype=np.int64).sum()
+    return Decision(rejected, certified, path[-1] >= table.futile[certified, k])
+
+
 def replay(table: SequentialTable, path: Sequence[int]) -> Decision:
     """The decision after the errors path[0], path[1], … at the first looks: how a log's row is verified.
 

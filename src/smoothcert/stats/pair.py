@@ -64,5 +64,12 @@ def pair_bound(counts: ArrayLike, top: ArrayLike, alpha: float, bound: Bound = e
     is_top = np.arange(votes.shape[-1]) == a[..., None]
     n_a = np.where(is_top, votes, 0).sum(axis=-1)
     n_b = np.where(is_top, -1, votes).max(axis=-1)
-    error = bound(n - n_a, n, alpha * _TOP_SHARE)
-    return PairBound(error, np.minimum(bound(n_b, n, alpha * (1.0 - _TOP_SHARE)), error))
+    return pair_bound_of(n - n_a, n_b, n, alpha, bound)
+
+
+def pair_bound_of(
+    errors: ArrayLike, runner_up: ArrayLike, n: ArrayLike, alpha: float, bound: Bound = error_bound
+) -> PairBound:
+    """`pair_bound` from all it takes of the counts: votes not for A, and the most that any other class has."""
+    error = bound(errors, n, alpha * _TOP_SHARE)
+    return PairBound(error, np.minimum(bound(runner_up, n, alpha * (1.0 - _TOP_SHARE)), error))

@@ -73,8 +73,12 @@ def train(
     if not run.model.exists():
         about = {
             "recipe": description,
+            "model": recipe.model,
             "num_classes": train_set.num_classes,
-            "data": {"name": train_set.name, "fingerprint": train_set.fingerprint},
+            "normalization": "standard",
+            "noise": to_dict(recipe.objective.noise),
+            "dataset": recipe.data,
+            "data_fingerprint": train_set.fingerprint,
             "environment": environment(),
         }
         save_weights(run.model, f.state_dict(), about)

@@ -1,0 +1,123 @@
+"""Our numbers beside the printed ones: which row they belong to, how far apart they are, and what the gap means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from smoothcert.analysis.metrics import certified_accuracy, summarize
+from smoothcert.analysis.results import Results
+from smoothcert.analysis.setting import setting_of
+from smoothcert.paper import Row, rows
+
+VOTES = 100_000
+IMAGES = {"mnist": 10_000, "cifar10": 10_000, "imagenet": 500}
+EPOCHS = {"mnist": 90, "cifar10": 150, "imagenet": 90}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of ours and the paper's; accuracies in percent, `radius` None for the ACR."""
+
+    radius: float | None
+    ours: float
+    """what our certificates prove"""
+    as_printed: float
+    """the same after rounding radii to three digits, nearest, as the logs behind the printed numbers do"""
+    paper: float
+    standard_error: float
+
+    @property
+    def gap(self) -> float:
+        return self.as_printed - self.paper
+
+
+@dataclass(frozen=True)
+class BesidePaper:
+    """All cells of one printed row that our log has something to say about."""
+
+    row: Row
+    cells: tuple[Cell, ...]
+    verdict: str
+    """agrees, differs, or reduced: no verdict, for less was done than for the printed row"""
+
+
+def rows_for(results: Results) -> tuple[Row, ...]:
+    """The printed rows of this log's data set, network, method, σ, λ and m; none where one of them is not known."""
+    s = setting_of(results)
+    if None in (s.dataset, s.network, s.method, s.sigma):
+        return ()
+    return tuple(
+        row
+        for row in rows()
+        if (row.dataset, row.network, row.method, row.sigma) == (s.dataset, s.network, s.method, s.sigma)
+        and (not row.lbd or s.lbd in row.lbd)
+        and (row.m is None or row.m == s.m)
+    )
+
+
+def reductions(results: Results) -> list[str]:
+    """In what this certification did less than the paper: a number with any of these is marked as reduced."""
+    about, found = results.about, []
+    dataset = setting_of(results).dataset or ""
+    recipe = about.get("recipe") if isinstance(about.get("recipe"), dict) else {}
+    for place in (about, recipe or {}):
+        if place.get("scale") not in (None, 1, 1.0):
+            found.append(f"scale {place['scale']}")
+        if isinstance(place.get("reduced"), str):
+            found.append(place["reduced"])
+    epochs = (recipe or {}).get("epochs")
+    if isinstance(epochs, int) and epochs < EPOCHS.get(dataset, 0):
+        found.append(f"{epochs} of {EPOCHS[dataset]} epochs")
+    data = about.get("data")
+    whole = IMAGES.get(dataset) or (data.get("images") if isinstance(data, dict) else None)
+    asked = about.get("selected") or len(results)
+    if isinstance(whole, int) and asked < whole:
+        found.append(f"{asked:,} of {whole:,} test images")
+    n = about.get("n")
+    if isinstance(n, int) and n < VOTES:
+        found.append(f"{n:,} of {VOTES:,} votes")
+    return found
+
+
+def rounded_as_printed(results: Results) -> Results:
+    """Radii to three significant digits, to nearest: no certificate any more, but what the printed numbers rest on."""
+    return replace(results, radius=np.array([float(f"{r:.3}") for r in results.radius], np.float64))
+
+
+def beside(results: Results, row: Row) -> BesidePaper:
+    """Agrees: the ACRs differ by no more than two runs of one recipe do in 95 of 100 cases, and rounding.
+
+    The test images are the same, so it is the seed that tells two full runs apart: its deviation is known from table 7
+    on MNIST. Elsewhere the standard error over images stands for it, which is generous.
+    """
+    radii = [r for r, _ in row.accuracy]
+    printed = rounded_as_printed(results)
+    ours, theirs = summarize(results, radii), summarize(printed, radii)
+    cells = []
+    if ours.acr is not None and theirs.acr is not None:
+        cells.append(Cell(None, ours.acr, theirs.acr, row.acr, ours.acr_standard_error))
+    accuracies = zip(row.accuracy, certified_accuracy(results, radii), certified_accuracy(printed, radii), strict=True)
+    for (r, percent), p, q in accuracies:
+        error = 100 * math.sqrt(float(p) * (1 - float(p)) / len(results))
+        cells.append(Cell(r, 100 * float(p), 100 * float(q), percent, error))
+    acr = cells[0] if cells and cells[0].radius is None else None
+    return BesidePaper(row, tuple(cells), _verdict(results, acr, row))
+
+
+def _verdict(results: Results, acr: Cell | None, row: Row) -> str:
+    if acr is None or reductions(results) or len(results) < (results.about.get("selected") or 0):
+        return "reduced"
+    seeds = seed_deviation(row)
+    spread = acr.standard_error if seeds is None else math.sqrt(2) * seeds
+    rounding = 0.5 * 10 ** -(3 if row.acr_sd is None else 4)
+    return "agrees" if abs(acr.gap) <= 2 * spread + rounding else "differs"
+
+
+def seed_deviation(row: Row) -> float | None:
+    """Standard deviation of this row's ACR over seeds, where table 7 has the same setting."""
+    key = (row.dataset, row.network, row.method, row.sigma, row.lbd, row.m)
+    same = (r for r in rows(7) if (r.dataset, r.network, r.method, r.sigma, r.lbd, r.m) == key)
+    return next((r.acr_sd for r in same), None)

@@ -1,0 +1,40 @@
+"""smoothcert export"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tyro.conf import Positional
+
+from smoothcert.errors import InputError
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a run's network for other programs, after checking that it predicts the same there."""
+
+    run: Positional[Path]
+    """run folder"""
+    onnx: Path | None = None
+    """ONNX file to write (needs the extra `onnx`)"""
+    safetensors: Path | None = None
+    """safetensors file of the folded weights to write"""
+
+    def __call__(self) -> None:
+        import torch
+
+        from smoothcert.certification.target import open_target
+        from smoothcert.models.export import export_onnx, export_safetensors
+
+        if self.onnx is None and self.safetensors is None:
+            raise InputError("export to what? give --onnx FILE or --safetensors FILE")
+        target = open_target(str(self.run), torch.device("cpu"))
+        assert isinstance(target.f, torch.nn.Module)  # a run of ours always is one
+        for path, export in ((self.onnx, export_onnx), (self.safetensors, export_safetensors)):
+            if path is not None:
+                agreement = export(target.f, path, target.about)
+                print(
+                    f"{path}  logits agree on {agreement.images} images to {agreement.max_difference:.1e} "
+                    f"(largest logit {agreement.max_logit:.1f})"
+                )

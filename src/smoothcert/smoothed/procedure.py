@@ -1,0 +1,99 @@
+"""Who asks for votes, and when it has enough: the procedures by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from smoothcert.errors import InputError, did_you_mean
+from smoothcert.noise import Noise
+from smoothcert.smoothed.adaptive import Adaptive
+from smoothcert.smoothed.curve import Curve
+from smoothcert.smoothed.evidence import Ask, Evidence
+from smoothcert.smoothed.paper import Paper
+from smoothcert.smoothed.radius import default_radii
+
+PROCEDURES = ("paper", "curve", "adaptive")
+
+
+class Procedure(Protocol):
+    """Questions and answer as functions of the votes: P[the radius is larger than the true one] ≤ α, whatever f is.
+
+    Nothing but the votes of one image decides, so a certificate can be computed again from them, and images may be
+    worked on in any order and company.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def bound(self) -> str: ...
+    @property
+    def noise(self) -> Noise: ...
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def label_aware(self) -> bool:
+        """Whether the class judged is the image's label, as in a benchmark, instead of the selection votes' choice."""
+
+    @property
+    def floors_radii(self) -> bool:
+        """Whether radii are points of a grid: then they must not be averaged."""
+
+    @property
+    def largest(self) -> float:
+        """The radius of unanimous votes."""
+
+    def next(self, evidence: Evidence) -> Ask | None:
+        """The votes wanted now, or None: there are enough."""
+
+    def radius(self, evidence: Evidence) -> float | None:
+        """The certified radius, or None to abstain, once `next` wants nothing more."""
+
+    def header(self) -> dict[str, Any]:
+        """All that decides, for the head of a log; `procedure_of` reads it back."""
+
+
+def build(
+    name: str,
+    noise: Noise,
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    *,
+    bound: str = "single",
+    radii: tuple[float, ...] | None = None,
+    label_aware: bool = False,
+) -> Procedure:
+    """The procedure of this name; radii: a grid (default: 0, 0.25, … as far as n unanimous votes reach)."""
+    if name == "paper":
+        if radii is not None or label_aware:
+            raise InputError("paper is CERTIFY as published: a grid of radii or the label has no place in it")
+        return Paper(noise, n0, n, alpha, bound)
+    if name not in PROCEDURES:
+        raise InputError(f"unknown procedure {name!r}{did_you_mean(name, PROCEDURES)}")
+    grid = default_radii(noise, n, alpha) if radii is None else tuple(map(float, radii))
+    if name == "adaptive":
+        return Adaptive(noise, grid, n0, n, alpha, bound, label_aware)
+    if bound != "single":
+        raise InputError("curve has exact tables for the single bound only: use --bound single, or adaptive with pair")
+    return Curve(noise, grid, 0 if label_aware else n0, n, alpha, label_aware)
+
+
+def procedure_of(header: Mapping[str, Any], noise: Noise) -> Procedure:
+    """The procedure whose `header()` this is; one whose table is not the one written there is refused."""
+    try:
+        name, radii, n0, n = (header.get(key) for key in ("procedure", "radii", "n0", "n"))
+        alpha, aware = header["alpha"], header.get("label_aware", False)
+        whole = all(type(value) is int for value in (n0, n))
+        if not (whole and type(alpha) is float and type(aware) is bool and type(header["bound"]) is str):
+            raise InputError("n0 and n must be whole numbers, alpha a number, label_aware true or false")
+        grid = None if radii is None else tuple(map(float, radii))
+        if name != "paper" and grid is None:
+            raise InputError("the radii of the grid are missing")
+        found = build(str(name), noise, int(n0 or 0), int(n or 0), alpha, bound=header["bound"], radii=grid, label_aware=aware)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the header does not describe a procedure: {error}") from error
+    differing = [key for key, value in found.header().items() if header.get(key) != value]
+    if differing:
+        raise InputError(f"the header's {', '.join(differing)} does not follow from its other settings")
+    return found
