@@ -83,6 +83,21 @@ def test_the_norm_follows_successes_and_failures() -> None:
     assert any(b < a for a, b in pairwise(asked)), "no success was seen"
 
 
+def test_the_norm_stops_growing_where_no_image_is_farther() -> None:
+    """From the middle of a square to its corner is √½: the first success brings δ back at once."""
+    x = torch.full((1, 2), 0.5)
+    asked: list[float] = []
+
+    def g(z: Tensor) -> Tensor:
+        asked.append(float((z.detach() - x).norm()))
+        side = z.sum(1)
+        return torch.stack([torch.stack([(5.0 if len(asked) < 30 else -5.0) - side, 0 * side], dim=1)])
+
+    DDN(0.5, 32, quantize=False)(g, x, Y[:1])
+    assert asked[20:30] == pytest.approx([math.sqrt(0.5)] * 10, rel=1e-6)
+    assert asked[30:] == pytest.approx([0.95 * math.sqrt(0.5), 0.95**2 * math.sqrt(0.5)], rel=1e-5)
+
+
 def test_the_direction_turns_by_steps_that_fall_as_a_cosine() -> None:
     """Two steps on a loss whose gradient turns by 90°: the angle of δ shows α_t = .01 + .99 (1 + cos πt/T)/2."""
     count = 0

@@ -196,7 +196,7 @@ from pathlib import Path
 from smoothcert.data.inert_pickle import read_pickle, InputError
 for end in (b"K\\x01s", b"K\\x01(ds", b"1(NNNu", b"(K\\x01ud", b"\\x91", b"\\x90", b"K\\x01u", b"d", b""):
     try:
-        read_pickle(Path("deep"), b"\\x80\\x04}(" + b")" + b"\\x85" * 300_000 + end + b".")
+        read_pickle(Path("deep"), b"\\x80\\x04}(" + b")" + b"\\x85" * 150_000 + end + b".")
     except InputError:
         pass
 print("alive")

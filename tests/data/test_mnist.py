@@ -2,7 +2,9 @@
 
 import gzip
 import hashlib
+import io
 import struct
+import tarfile
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +16,6 @@ import torch
 
 from smoothcert.data import DATASETS, fetch, load
 from smoothcert.data.idx import read_idx
-from smoothcert.data.mnist import IdxFamily
 from smoothcert.errors import InputError
 
 IMAGES = np.arange(3 * 28 * 28, dtype=np.uint8).reshape(3, 28, 28)
@@ -121,7 +122,7 @@ def server(tmp_path):
 
 def small_family(site, url, monkeypatch):
     md5 = {path.name: hashlib.md5(path.read_bytes()).hexdigest() for path in sorted(site.iterdir())}
-    monkeypatch.setitem(fetch.FETCHABLE, "mnist", IdxFamily("mnist", "MNIST", url, md5))
+    monkeypatch.setitem(fetch.FETCHABLE, "mnist", fetch.Source(url, md5, "MNIST/raw"))
 
 
 def test_fetching_writes_only_what_is_right_and_missing(tmp_path, server, monkeypatch):
@@ -131,6 +132,21 @@ def test_fetching_writes_only_what_is_right_and_missing(tmp_path, server, monkey
     assert len(load("mnist", "train", tmp_path)) == 3
     (tmp_path / "MNIST" / "raw" / "t10k-labels-idx1-ubyte.gz").write_bytes(b"damaged")
     assert sorted(fresh for _, fresh in fetch.fetch("mnist", tmp_path)) == [False] * 3 + [True]
+
+
+def test_an_archive_is_unpacked_once_and_only_inside_its_folder(tmp_path, server, monkeypatch):
+    site, url = server
+    with tarfile.open(site / "a.tar.gz", "w:gz") as tar:
+        for name in ("cifar-10-batches-bin/test_batch.bin", "../../escaped.bin", "/escaped.bin", "x/skipped.html"):
+            member = tarfile.TarInfo(name)
+            member.size = 5
+            tar.addfile(member, io.BytesIO(b"bytes"))
+    md5 = {"a.tar.gz": hashlib.md5((site / "a.tar.gz").read_bytes()).hexdigest()}
+    monkeypatch.setitem(fetch.FETCHABLE, "cifar10", fetch.Source(url, md5, "deep/folder", (".bin",)))
+    assert [fresh for _, fresh in fetch.fetch("cifar10", tmp_path / "data")] == [True]
+    found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.bin"))
+    assert found == ["data/deep/folder/escaped.bin", "data/deep/folder/test_batch.bin"]
+    assert [fresh for _, fresh in fetch.fetch("cifar10", tmp_path / "data")] == [False]
 
 
 def test_a_wrong_download_is_never_written(tmp_path, server, monkeypatch):

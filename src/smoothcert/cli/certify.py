@@ -56,7 +56,7 @@ class Certify:
         selection = Selection(self.every, *(self.range or (0, None)))
         device = self.machine.ready()
         target = open_target(self.run, device, self.model.wishes())
-        log = certify_showing(target, settings, selection, device, self.machine.data, self.batch, self.limit, self.out)
+        log = certify_showing(target, settings, selection, device, self.machine, self.batch, self.limit, self.out)
         from smoothcert.analysis import read_results, summarize
         from smoothcert.analysis.tables import floored
 
@@ -73,15 +73,14 @@ def certify_showing(
     settings: Settings,
     selection: Selection,
     device: torch.device,
-    data: Path | None,
+    machine: Machine,
     batch: int = 250,
     limit: int | None = None,
     out: Path | None = None,
 ) -> Path:
     """Certify what is missing with a progress bar; the log it is written to."""
     from smoothcert.certification.run import certify_images
-    from smoothcert.cli.show import bar
-    from smoothcert.data import load
+    from smoothcert.cli.display import bar
     from smoothcert.files import sole_owner
     from smoothcert.smoothed.certify import require_enough
     from smoothcert.smoothed.classifier import SmoothedClassifier
@@ -89,7 +88,7 @@ def certify_showing(
     require_enough(settings.n, settings.alpha)
     if target.data is None:
         raise InputError(f"{target.name}: does not say its data: name a data set with --dataset")
-    test_set = load(target.data, "test", data)
+    test_set = machine.load(target.data, "test")
     target.require_fit(test_set)
     g = SmoothedClassifier(target.f, target.noise, target.num_classes, seed=settings.seed, batch=batch, device=device)
     log = out or target.log

@@ -39,7 +39,7 @@ class Data:
             print(f"{path}  {'fetched' if fresh else 'was there'}")
 
     def _list(self) -> None:
-        from smoothcert.cli.show import print_table
+        from smoothcert.cli.display import print_table
         from smoothcert.data import DATASETS, load
 
         rows = []

@@ -31,7 +31,7 @@ class Demo:
         from smoothcert.certification.selection import Selection
         from smoothcert.certification.target import open_target
         from smoothcert.cli.certify import certify_showing
-        from smoothcert.cli.show import print_table
+        from smoothcert.cli.display import print_table
         from smoothcert.cli.train import train_showing
         from smoothcert.recipes import find
 
@@ -40,8 +40,8 @@ class Demo:
         runs = [self.out / f"{method}-seed{self.seed}" for method in ("gaussian", "consistency")]
         for run in runs:
             recipe = find(f"mnist5k/{run.name.partition('-')[0]}/0.50")
-            train_showing(replace(recipe, seed=self.seed), run, device, self.machine.data)
-            certify_showing(open_target(str(run), device), settings, selection, device, self.machine.data)
+            train_showing(replace(recipe, seed=self.seed), run, self.machine)
+            certify_showing(open_target(str(run), device), settings, selection, device, self.machine)
         results = [read_results(run) for run in runs]
         radii = default_radii(results)
         print_table(*cells([summarize(r, radii) for r in results]))

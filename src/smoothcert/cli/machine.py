@@ -11,6 +11,8 @@ from smoothcert.errors import InputError
 if TYPE_CHECKING:
     import torch
 
+    from smoothcert.data import ImageSet
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -20,6 +22,8 @@ class Machine:
     """folder that holds data sets (else SMOOTHCERT_DATA, else ./data)"""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, mps"""
+    workers: int | None = None
+    """processes that decode photographs ahead"""
     threads: int | None = None
     """CPU threads; on a busy machine fewer can be faster"""
 
@@ -39,3 +43,8 @@ class Machine:
         except (RuntimeError, AssertionError) as error:
             raise InputError(f"device {name!r} cannot be used here: try --device cpu") from error
         return device
+
+    def load(self, name: str, split: str) -> ImageSet:
+        from smoothcert.data import load
+
+        return load(name, split, self.data, self.workers)

@@ -61,12 +61,11 @@ class Predict:
         import torch
 
         from smoothcert.certification.selection import Selection
-        from smoothcert.cli.show import bar
-        from smoothcert.data import load
+        from smoothcert.cli.display import bar
 
         if target.data is None:
             raise InputError(f"{target.name}: does not say its data: name a data set with --dataset, or give images")
-        test_set = load(target.data, "test", self.machine.data)
+        test_set = self.machine.load(target.data, "test")
         target.require_fit(test_set)
         chosen = Selection(self.every).of(len(test_set))[: self.limit]
         hits = abstained = 0

@@ -21,7 +21,7 @@ class Recipes:
     """part of a name"""
 
     def __call__(self) -> None:
-        from smoothcert.cli.show import print_table
+        from smoothcert.cli.display import print_table
         from smoothcert.recipes import RECIPES
 
         found = {name: recipe for name, recipe in RECIPES.items() if self.pattern in name}

@@ -28,7 +28,7 @@ class Table:
         from smoothcert.analysis import read_results, summarize
         from smoothcert.analysis.metrics import default_radii
         from smoothcert.analysis.tables import FORMATS, cells
-        from smoothcert.cli.show import print_table
+        from smoothcert.cli.display import print_table
         from smoothcert.files import write_atomically
 
         if not self.logs:

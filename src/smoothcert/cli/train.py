@@ -11,7 +11,6 @@ from tyro.conf import Positional
 from smoothcert.cli.machine import Machine
 
 if TYPE_CHECKING:
-    import torch
 
     from smoothcert.recipes import Recipe
 
@@ -34,20 +33,20 @@ class Train:
         recipe = replace(find(self.recipe), seed=self.seed)
         name = Path(self.recipe).stem if self.recipe.endswith((".json", ".toml")) else self.recipe.replace("/", "-")
         folder = self.out or Path("runs") / f"{name}-seed{self.seed}"
-        row = train_showing(recipe, folder, self.machine.ready(), self.machine.data)
+        row = train_showing(recipe, folder, self.machine)
         accuracy = f"noisy test accuracy {100 * row['test_noisy_accuracy']:.1f}%"
         print(f"{folder}  {recipe.epochs} epochs  {accuracy}  (next: smoothcert certify {folder})")
 
 
-def train_showing(recipe: Recipe, folder: Path, device: torch.device, data: Path | None) -> dict[str, Any]:
+def train_showing(recipe: Recipe, folder: Path, machine: Machine) -> dict[str, Any]:
     """Train to the end with a progress bar; the last epoch's row of the log."""
-    from smoothcert.cli.show import at_most_every, bar
-    from smoothcert.data import load
+    from smoothcert.cli.display import at_most_every, bar
     from smoothcert.files import sole_owner
     from smoothcert.run_folder import RunFolder
     from smoothcert.training import Epoch, read_training_log, train
 
-    train_set, test_set = load(recipe.data, "train", data), load(recipe.data, "test", data)
+    device = machine.ready()
+    train_set, test_set = machine.load(recipe.data, "train"), machine.load(recipe.data, "test")
     with sole_owner(folder, "train"), bar() as progress:
         task = progress.add_task(folder.name, total=None, note="")
         events = train(recipe, folder, train_set, test_set, device)

@@ -1,0 +1,81 @@
+"""smoothcert compare"""
+
+from __future__ import annotations
+
+import json as jsonlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tyro.conf import Positional
+
+from smoothcert.errors import InputError
+
+if TYPE_CHECKING:
+    from smoothcert.analysis.compare import Comparison
+
+
+@dataclass(frozen=True)
+class Compare:
+    """A − B on the images both have: ACR and certified accuracy, paired, with confidence intervals."""
+
+    a: Positional[Path]
+    """run folder or log file"""
+    b: Positional[Path]
+    """the one it is compared with"""
+    radii: tuple[float, ...] = ()
+    """radii of the certified accuracies (default: 0, 0.25, … up to the largest)"""
+    confidence: float = 0.95
+    """of each interval by itself"""
+    json: bool = False
+    """everything as one JSON object"""
+
+    def __call__(self) -> None:
+        from smoothcert.analysis import read_results
+        from smoothcert.analysis.compare import compare
+
+        if any(not 0 <= r < float("inf") for r in self.radii):
+            raise InputError("--radii must be numbers >= 0")
+        one, other = read_results(self.a), read_results(self.b)
+        found = compare(one, other, list(self.radii) or None, self.confidence)
+        if self.json:
+            settings = {k: [r.about.get(k) for r in (one, other)] for k in ("n", "alpha")}
+            print(jsonlib.dumps(asdict(found) | settings, indent=2))
+        else:
+            _print(found)
+
+
+def _print(found: Comparison) -> None:
+    from smoothcert.cli.display import print_table
+
+    level = f"{100 * found.confidence:g} %"
+    print(f"A  {found.one}\nB  {found.other}\n{found.images:,} images in common, intervals at {level}")
+    if found.acr is None:
+        print("ACR: no difference, for a log knows its radii only on a grid")
+    else:
+        acr = found.acr
+        print(
+            f"ACR  A {acr.one:.3f}  B {acr.other:.3f}  A − B {acr.difference:+.4f} ± {acr.standard_error:.4f} (s.e.)  "
+            f"t {_interval(acr.t_interval, 4)}  bootstrap {_interval(acr.bootstrap_interval, 4)}"
+        )
+    header = ["radius", "A %", "B %", "A − B", level, "only A", "only B", "McNemar p"]
+    rows = [
+        [
+            f"{d.radius:.2f}",
+            f"{100 * d.one:.2f}",
+            f"{100 * d.other:.2f}",
+            f"{100 * d.difference:+.2f}",
+            _interval((100 * d.interval[0], 100 * d.interval[1]), 2),
+            str(d.only_one),
+            str(d.only_other),
+            f"{d.p_value:.2g}",
+        ]
+        for d in found.accuracy
+    ]
+    print_table(header, rows)
+    for note in found.notes:
+        print(f"note: {note}")
+
+
+def _interval(ends: tuple[float, float], digits: int) -> str:
+    return f"{ends[0]:+.{digits}f} … {ends[1]:+.{digits}f}"

@@ -1,0 +1,60 @@
+"""smoothcert figure"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tyro.conf import Positional
+
+from smoothcert.errors import InputError
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The paper's figures from any set of runs and logs, published TSV logs included."""
+
+    kind: Positional[Literal["curves", "ablation", "p-a", "gaps"]]
+    """curves: certified accuracy, a panel per σ; ablation: the same by loss, m and λ; p-a: how sure predictions are;
+    gaps: histograms of log-probability gaps, from a .npz file with an array per method"""
+    logs: Positional[tuple[Path, ...]] = ()
+    """run folders or log files"""
+    out: Path | None = None
+    """picture to write: .pdf, .png or .svg (default: KIND.pdf)"""
+    loss: tuple[Path, ...] = ()
+    """ablation: logs of the panel on the loss"""
+    m: tuple[Path, ...] = ()
+    """ablation: logs of the panel on the number of draws"""
+    lbd: tuple[Path, ...] = ()
+    """ablation: logs of the panel on λ"""
+
+    def __call__(self) -> None:
+        from smoothcert.analysis import read_results
+        from smoothcert.analysis.gaps import plot_gaps, read_gaps
+        from smoothcert.analysis.p_a import plot_p_a
+        from smoothcert.analysis.plots import Panel, by_ablation, by_sigma, plot_panels
+
+        out = self.out or Path(f"{self.kind}.pdf")
+        named = {"loss": self.loss, "number of draws m": self.m, "weight λ": self.lbd}
+        if any(named.values()) and self.kind != "ablation":
+            raise InputError("--loss, --m and --lbd are for `figure ablation`")
+        if not self.logs and not any(named.values()):
+            raise InputError("name at least one run folder or log")
+        if self.kind == "gaps":
+            if len(self.logs) != 1:
+                raise InputError("`figure gaps` takes one .npz file with an array of gaps per method")
+            plot_gaps(read_gaps(self.logs[0]), out)
+        else:
+            results = [read_results(path) for path in self.logs]
+            if self.kind == "p-a":
+                plot_p_a(results, out)
+            elif self.kind == "curves":
+                plot_panels(by_sigma(results), out)
+            else:
+                panels = by_ablation(results) if results else []
+                for title, paths in named.items():
+                    read = [read_results(path) for path in paths]
+                    panels += [Panel(title, tuple((r.name, r) for r in read))] if read else []
+                plot_panels(panels, out)
+        print(out)
