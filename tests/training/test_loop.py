@@ -15,9 +15,10 @@ from smoothcert.objectives import Consistency, CrossEntropy, Objective
 from smoothcert.recipes import Recipe, StepDecay
 from smoothcert.recipes.schedule import LinearDecay
 from smoothcert.run_folder import RunFolder
-from smoothcert.training import Epoch, loop, read_training_log, train
+from smoothcert.training import loop
 from smoothcert.training.checkpoint import previous
-from smoothcert.training.loop import build_network, step_indices
+from smoothcert.training.log import read_training_log
+from smoothcert.training.loop import Epoch, build_network, step_indices, train
 
 CPU = torch.device("cpu")
 TRAIN, TEST = load("fake", "train"), load("fake", "test")

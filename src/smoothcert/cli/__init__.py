@@ -26,6 +26,7 @@ COMMANDS = {
     "report": "one HTML page about runs and logs, to open offline",
     "export-tsv": "write a certification as the community's TSV",
     "data": "list data sets, or fetch one",
+    "cost": "what trainings cost: memory, time by phase, hyperparameters",
     "import": "turn somebody else's checkpoint into a run",
     "export": "write a run's network as ONNX or safetensors",
 }

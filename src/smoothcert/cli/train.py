@@ -43,7 +43,8 @@ def train_showing(recipe: Recipe, folder: Path, machine: Machine) -> dict[str, A
     from smoothcert.cli.display import at_most_every, bar
     from smoothcert.files import sole_owner
     from smoothcert.run_folder import RunFolder
-    from smoothcert.training import Epoch, read_training_log, train
+    from smoothcert.training.log import read_training_log
+    from smoothcert.training.loop import Epoch, train
 
     device = machine.ready()
     train_set, test_set = machine.load(recipe.data, "train"), machine.load(recipe.data, "test")
