@@ -19,7 +19,9 @@ MAY_USE = {
     "recipes": {"noise", "objectives", "attacks"},
     "training": {"recipes", "objectives", "attacks", "noise", "models", "data"},
     "certification": {"recipes", "smoothed", "noise", "stats", "models", "data"},
-    "analysis": {"recipes", "certification", "smoothed", "stats"},
+    "paper": set(),
+    "analysis": {"recipes", "certification", "smoothed", "stats", "noise", "paper"},
+    "reproduction": {"recipes", "analysis", "certification", "training", "paper"},
 }
 ALLOWED = {**MAY_USE, "cli": set(MAY_USE), **{module: set() for module in EVERYWHERE}}
 FILES = sorted(SOURCE.rglob("*.py"))

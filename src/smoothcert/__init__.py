@@ -4,9 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from smoothcert.attacks import DDN, PGD
     from smoothcert.errors import InputError
     from smoothcert.noise import Gaussian, Laplace, Uniform
-    from smoothcert.objectives import Consistency, CrossEntropy, Objective
+    from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
     from smoothcert.smoothed.certify import ABSTAIN, Certificate, Prediction, certify, predict
     from smoothcert.smoothed.classifier import SmoothedClassifier
 
@@ -15,13 +16,17 @@ __version__ = "0.1.0"
 _PLACE_OF = {
     "InputError": "errors",
     **dict.fromkeys(("Gaussian", "Laplace", "Uniform"), "noise"),
-    **dict.fromkeys(("Consistency", "CrossEntropy", "Objective"), "objectives"),
+    **dict.fromkeys(("MACER", "Consistency", "CrossEntropy", "Objective", "Stability"), "objectives"),
+    **dict.fromkeys(("DDN", "PGD"), "attacks"),
     **dict.fromkeys(("ABSTAIN", "Certificate", "Prediction", "certify", "predict"), "smoothed.certify"),
     "SmoothedClassifier": "smoothed.classifier",
 }
 
 __all__ = [
     "ABSTAIN",
+    "DDN",
+    "MACER",
+    "PGD",
     "Certificate",
     "Consistency",
     "CrossEntropy",
@@ -31,6 +36,7 @@ __all__ = [
     "Objective",
     "Prediction",
     "SmoothedClassifier",
+    "Stability",
     "Uniform",
     "certify",
     "predict",

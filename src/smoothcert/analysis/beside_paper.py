@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smoothcert.analysis.metrics import certified_accuracy, summarize
+from smoothcert.analysis.metrics import certified_accuracy, grid_of, summarize
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import setting_of
 from smoothcert.paper import Row, rows
@@ -63,13 +63,10 @@ def reductions(results: Results) -> list[str]:
     about, found = results.about, []
     dataset = setting_of(results).dataset or ""
     recipe = about.get("recipe") if isinstance(about.get("recipe"), dict) else {}
-    for place in (about, recipe or {}):
-        if place.get("scale") not in (None, 1, 1.0):
-            found.append(f"scale {place['scale']}")
-        if isinstance(place.get("reduced"), str):
-            found.append(place["reduced"])
-    epochs = (recipe or {}).get("epochs")
-    if isinstance(epochs, int) and epochs < EPOCHS.get(dataset, 0):
+    epochs, stated = (recipe or {}).get("epochs"), (recipe or {}).get("reduced")
+    if isinstance(stated, str):  # how `--scale` marks a recipe; it names the epochs
+        found.append(stated)
+    elif isinstance(epochs, int) and epochs < EPOCHS.get(dataset, 0):
         found.append(f"{epochs} of {EPOCHS[dataset]} epochs")
     data = about.get("data")
     whole = IMAGES.get(dataset) or (data.get("images") if isinstance(data, dict) else None)
@@ -93,13 +90,15 @@ def beside(results: Results, row: Row) -> BesidePaper:
     The test images are the same, so it is the seed that tells two full runs apart: its deviation is known from table 7
     on MNIST. Elsewhere the standard error over images stands for it, which is generous.
     """
-    radii = [r for r, _ in row.accuracy]
+    grid = grid_of(results)
+    asked = [(r, percent) for r, percent in row.accuracy if grid is None or r in grid]
+    radii = [r for r, _ in asked]
     printed = rounded_as_printed(results)
     ours, theirs = summarize(results, radii), summarize(printed, radii)
     cells = []
     if ours.acr is not None and theirs.acr is not None:
         cells.append(Cell(None, ours.acr, theirs.acr, row.acr, ours.acr_standard_error))
-    accuracies = zip(row.accuracy, certified_accuracy(results, radii), certified_accuracy(printed, radii), strict=True)
+    accuracies = zip(asked, certified_accuracy(results, radii), certified_accuracy(printed, radii), strict=True)
     for (r, percent), p, q in accuracies:
         error = 100 * math.sqrt(float(p) * (1 - float(p)) / len(results))
         cells.append(Cell(r, 100 * float(p), 100 * float(q), percent, error))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothcert.analysis.metrics import certified_accuracy, contributions, default_radii, summarize
+from smoothcert.analysis.metrics import certified_accuracy, contributions, default_radii, grid_of, summarize
 from smoothcert.analysis.results import Results
 from smoothcert.errors import InputError
 
@@ -74,7 +74,7 @@ def compare(
     if not np.array_equal(one.label[mine], other.label[theirs]):
         raise InputError(f"{one.name} and {other.name} give different labels to the same image: other data sets?")
     a, b = subset(one, mine), subset(other, theirs)
-    chosen = list(radii) if radii is not None else default_radii([a, b])
+    chosen = _known(a, b, list(radii) if radii is not None else default_radii([a, b]), strict=radii is not None)
     return Comparison(
         one.name,
         other.name,
@@ -98,9 +98,20 @@ def _same_question(one: Results, other: Results) -> None:
     if len(known) == 2 and any(known[0].get(k) != known[1].get(k) for k in ("name", "split", "fingerprint")):
         names = " and ".join(f"{d.get('name')} {d.get('split')}" for d in known)
         raise InputError(f"{one.name} and {other.name} are of different data ({names}): there is nothing to pair")
+    if one.about.get("bound", "single") != other.about.get("bound", "single"):
+        raise InputError(f"{one.name} and {other.name} use different bounds (single and pair): not comparable")
     norms = {_norm(r) for r in (one, other)}
     if len(norms) == 2:
         raise InputError(f"{one.name} and {other.name} certify in different norms: their radii cannot be compared")
+
+
+def _known(a: Results, b: Results, radii: list[float], strict: bool) -> list[float]:
+    """Those radii about which both logs have decided: a `curve` log asked about those of its grid only."""
+    grids = [grid for r in (a, b) if (grid := grid_of(r)) is not None]
+    unknown = [r for r in radii if any(r not in grid for grid in grids)]
+    if unknown and strict:
+        raise InputError(f"radius {unknown[0]:g} is not on the grid of a `curve` log: choose among its radii")
+    return [r for r in radii if r not in unknown]
 
 
 def _norm(results: Results) -> str:

@@ -1,60 +1,122 @@
-"""Certified accuracy against radius."""
+"""Certified accuracy against radius: one panel, one per σ, or one per ablation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smoothcert.analysis.metrics import certified_accuracy, contributions
+from smoothcert.analysis.canvas import canvas, draw_legend, legend_name, look
+from smoothcert.analysis.metrics import certified_accuracy, summarize
 from smoothcert.analysis.results import Results
+from smoothcert.analysis.setting import panel_of, setting_of
 from smoothcert.errors import InputError
 
-_COLORS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-)  # told apart by all eyes
-_STYLES = ("-", "--", "-.", ":")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share axes, each with the label it has in the legend."""
+
+    title: str
+    curves: tuple[tuple[str, Results], ...]
 
 
 def plot_curves(everything: Sequence[Results], path: Path, title: str | None = None) -> None:
     """CA(r) of each log as a step curve with a band of one standard error; PNG, PDF or SVG by the file's ending."""
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{path}: a plot is written as .png, .pdf or .svg")
-    import matplotlib
+    caption = title if title is not None else _caption(everything)
+    plot_panels([Panel(caption, tuple((r.name, r) for r in everything))], path, caption="")
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    top = max(float(r.radius.max()) for r in everything) * 1.03 or 1.0
+def plot_panels(panels: Sequence[Panel], path: Path, caption: str | None = None) -> None:
+    """The panels side by side, their vertical axes alike; n and α stand below unless `caption` says otherwise."""
+    everything = [r for panel in panels for _, r in panel.curves]
+    if not everything:
+        raise InputError("there is no log to draw")
+    with canvas(path, len(panels), len(everything)) as (figure, axes):
+        for ax, panel in zip(axes, panels, strict=True):
+            _draw(ax, panel, small=len(panels) > 1)
+        below = _caption(everything) if caption is None else caption
+        if below:
+            figure.supxlabel(below, fontsize=8)
+
+
+def by_sigma(everything: Sequence[Results]) -> list[Panel]:
+    """A panel per data set and σ, as figures 2 and 5 of the paper have them."""
+    groups: dict[tuple[str, float], list[Results]] = {}
+    for r in everything:
+        name, scale = panel_of(r)
+        groups.setdefault((name, -1.0 if scale is None else float(scale)), []).append(r)
+    several = len({name for name, _ in groups}) > 1
+    panels = []
+    for (name, scale), found in sorted(groups.items()):
+        title = "σ not stated" if scale < 0 else f"σ = {scale:.2f}"
+        curves = tuple(zip(_labels(found), found, strict=True))
+        panels.append(Panel(f"{name}, {title}" if several or scale < 0 else title, curves))
+    return panels
+
+
+def by_ablation(everything: Sequence[Results]) -> list[Panel]:
+    """Loss, m and λ: a log belongs into each panel in which it differs from others by that one thing (figure 4)."""
+    settings = [(setting_of(r), r) for r in everything]
+    losses, ms, lbds = [], [], []
+    plain = [(s, r) for s, r in settings if s.method == "consistency"]
+    for s, r in settings:
+        if s.method in ("mse", "kl", "cross-entropy"):
+            losses.append((f"{s.method}, λ = {s.lbd:g}", r))
+        if s.method != "consistency":
+            continue
+        if any((o.sigma, o.lbd) == (s.sigma, s.lbd) and o.m != s.m for o, _ in plain):
+            ms.append((f"m = {s.m}", r))
+        if any((o.sigma, o.m) == (s.sigma, s.m) and o.lbd != s.lbd for o, _ in plain):
+            lbds.append((f"λ = {s.lbd:g}", r))
+    gaussian = [r for s, r in settings if s.method == "gaussian"]
+    panels = [
+        Panel("loss", tuple([("Gaussian", r) for r in gaussian] + losses) if losses else ()),
+        Panel("number of draws m", tuple(ms)),
+        Panel("weight λ", tuple([("λ = 0", r) for r in gaussian] + lbds) if lbds else ()),
+    ]
+    found = [panel for panel in panels if panel.curves]
+    if not found:
+        raise InputError("no two of these logs differ by loss, m or λ alone: name them with --loss, --m and --lbd")
+    return found
+
+
+def _labels(found: Sequence[Results]) -> list[str]:
+    """Method, λ and m where they tell the curves of a panel apart, else the logs' names."""
+    settings = [setting_of(r) for r in found]
+    words = [
+        str(s.method)
+        + (f", λ = {s.lbd:g}" if s.lbd is not None else "")
+        + (f", m = {s.m}" if s.m is not None and len({o.m for o in settings if o.method == s.method}) > 1 else "")
+        for s in settings
+    ]
+    known = all(s.method for s in settings) and len(set(words)) == len(words)
+    return words if known else [r.name for r in found]
+
+
+def _draw(axes: Axes, panel: Panel, small: bool) -> None:
+    top = max(float(r.radius.max()) for _, r in panel.curves) * 1.03 or 1.0
     radii = np.linspace(0, top, 1001)
-    with plt.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
-        figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-        for i, results in enumerate(everything):
-            accuracy = certified_accuracy(results, radii)
-            band = np.sqrt(accuracy * (1 - accuracy) / len(results))
-            color, style = _COLORS[i % len(_COLORS)], _STYLES[i // len(_COLORS) % len(_STYLES)]
-            acr = f"{contributions(results).mean():.3f}"
-            axes.step(radii, accuracy, style, where="post", color=color, label=f"{results.name}  (ACR {acr})")
-            axes.fill_between(radii, accuracy - band, accuracy + band, step="post", color=color, alpha=0.15, lw=0)
-        axes.set(
-            xlabel=f"radius ({_norms(everything)})",
-            ylabel="certified accuracy",
-            xlim=(0, top),
-            ylim=(0, 1.01),
-        )
-        axes.grid(alpha=0.25)
-        axes.legend(frameon=False, fontsize=9)
-        axes.set_title(title if title is not None else _caption(everything), fontsize=10)
-        figure.savefig(path, dpi=160)
-        plt.close(figure)
+    for i, (label, results) in enumerate(panel.curves):
+        accuracy = certified_accuracy(results, radii)
+        band = np.sqrt(accuracy * (1 - accuracy) / len(results))
+        color, style = look(i)
+        acr = summarize(results, []).acr
+        name = legend_name(label, 26 if small else 60)
+        legend = name if acr is None else f"{name}  (ACR {acr:.3f})"
+        axes.step(radii, accuracy, style, where="post", color=color, label=legend, lw=1.4)
+        axes.fill_between(radii, accuracy - band, accuracy + band, step="post", color=color, alpha=0.15, lw=0)
+    norm = _norms([r for _, r in panel.curves])
+    axes.set(xlabel=f"radius ({norm})", ylabel="certified accuracy", xlim=(0, top), ylim=(0, 1.01))
+    axes.grid(alpha=0.25)
+    draw_legend(axes, 7 if small else 9, alone=not small)
+    axes.set_title(panel.title, fontsize=10)
 
 
 def _norms(everything: Sequence[Results]) -> str:

@@ -21,14 +21,14 @@ def cells(summaries: Sequence[Summary]) -> tuple[list[str], Rows]:
     rows = [
         [
             s.name,
-            f"{s.acr:.3f}",
+            f"{s.acr:.3f}" if s.acr is not None else "–",
             f"{s.acr_standard_error:.3f}" if math.isfinite(s.acr_standard_error) else "–",
             str(s.images) if s.selected in (None, s.images) else f"{s.images} of {s.selected}",
             f"{100 * s.abstained / s.images:.1f}%",
             f"{s.n:,}" if s.n is not None else "not stated",
             f"{s.alpha:g}" if s.alpha is not None else "not stated",
             floored(s.largest_radius, 2) if s.largest_radius is not None else "–",
-            *(f"{100 * s.certified_accuracy[r]:.1f}" for r in radii),
+            *("" if (share := s.certified_accuracy[r]) is None else f"{100 * share:.1f}" for r in radii),
         ]
         for s in summaries
     ]

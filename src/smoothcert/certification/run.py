@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,10 @@ from smoothcert.environment import environment
 from smoothcert.errors import InputError
 from smoothcert.recipes import to_dict
 from smoothcert.smoothed.certify import Certificate
-from smoothcert.smoothed.classifier import SmoothedClassifier
+from smoothcert.smoothed.classifier import SmoothedClassifier, refuse_values_outside
+from smoothcert.smoothed.drive import Image
+from smoothcert.smoothed.paper import Paper
+from smoothcert.smoothed.procedure import Procedure
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,15 @@ def certify_images(
     name: str,
     about: dict[str, Any],
     limit: int | None = None,
+    procedure: Procedure | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield every row of the log, old ones first, then new ones as they are certified and safely written.
 
     `about` is what there is to say of the model; `limit` ends after that many images of the selection, so that a
-    later call can go on.
+    later call can go on. `procedure` is CERTIFY with these settings unless another is given, which then decides how
+    many votes are drawn; images that need fewer are finished earlier.
     """
+    procedure = Paper(g.noise, settings.n0, settings.n, settings.alpha) if procedure is None else procedure
     if g.seed != settings.seed:
         raise InputError(f"the classifier's seed {g.seed} is not the settings' {settings.seed}")
     images = selection.of(len(data))
@@ -59,9 +65,9 @@ def certify_images(
         "selection": asdict(selection),
         "selected": len(images),
         "noise": to_dict(g.noise),
-        "procedure": "paper",
-        "bound": "single",
-        **asdict(settings),
+        "num_classes": g.num_classes,
+        **procedure.header(),
+        "seed": settings.seed,
         "device": g.device.type,
     }
     if limit is not None and limit < 1:
@@ -72,22 +78,29 @@ def certify_images(
     try:
         yield from writer.rows
         done = {row["index"] for row in writer.rows}
-        for index in images[:limit]:
-            if index in done:
-                continue
-            clock = time.perf_counter()
-            x, y = data.batch(torch.tensor([index]))
-            certificate = g.certify(x[0], settings.n0, settings.n, settings.alpha, index=index)
-            row = to_row(certificate, int(y[0]), time.perf_counter() - clock)
+        missing = (index for index in images[:limit] if index not in done)
+        for image, certificate, seconds in g.certificates(procedure, _open(g, data, missing)):
+            row = to_row(certificate, image.label, seconds)
             writer.append(row)
             yield row
     finally:
         writer.close()
 
 
-def to_row(certificate: Certificate, label: int, seconds: float) -> dict[str, Any]:
-    """One line of the log; votes are sparse, because most of a thousand classes get none."""
-    return {
+def _open(g: SmoothedClassifier, data: ImageSet, indices: Iterable[int]) -> Iterator[Image]:
+    for index in indices:
+        x, y = data.batch(torch.tensor([index]))
+        refuse_values_outside(getattr(g.f, "input_range", None), x)
+        yield Image(x[0], index, int(y[0]))
+
+
+def to_row(certificate: Certificate, label: int | None, seconds: float) -> dict[str, Any]:
+    """One line of the log; votes are sparse, because most of a thousand classes get none.
+
+    `predict` is the certified class, or ABSTAIN; in a label-aware log ABSTAIN means no more than that the label was
+    not certified. The looks of CERTIFY are its votes, and not written twice.
+    """
+    row: dict[str, Any] = {
         "index": certificate.index,
         "label": label,
         "predict": certificate.label,
@@ -95,8 +108,10 @@ def to_row(certificate: Certificate, label: int, seconds: float) -> dict[str, An
         "correct": int(certificate.label == label),
         "selection": _sparse(certificate.selection),
         "estimation": _sparse(certificate.estimation),
-        "seconds": round(seconds, 3),
     }
+    if not isinstance(certificate.procedure, Paper):
+        row["looks"] = [list(look) for look in certificate.looks]
+    return row | {"seconds": round(seconds, 3)}
 
 
 def _sparse(votes: tuple[int, ...]) -> dict[str, int]:

@@ -15,10 +15,13 @@ from smoothcert.errors import InputError, did_you_mean
 
 COMMANDS = {
     "demo": "train and certify two classifiers on real digits, and compare them",
-    "recipes": "list what can be trained",
+    "recipes": "list what can be trained, with the paper's ACR and the cost",
+    "show": "all that decides a recipe's result, as TOML, and its printed row",
     "train": "train a recipe",
+    "reproduce": "train and certify what is missing of a table, and compare it with the paper",
     "certify": "certify a run, or any model, on a test set",
     "predict": "predict with a smoothed classifier",
+    "verify": "compute a log's certificates again from its votes, without the model",
     "table": "certified accuracy and ACR of runs and logs",
     "plot": "certified accuracy against radius",
     "figure": "the paper's figures: panels by σ or ablation, p_A, log-probability gaps",

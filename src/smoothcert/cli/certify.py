@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tyro.conf import Positional
 
@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from smoothcert.certification.run import Settings
     from smoothcert.certification.selection import Selection
     from smoothcert.certification.target import Target
+    from smoothcert.smoothed.procedure import Procedure
 
 
 @dataclass(frozen=True)
 class Certify:
-    """Certify a trained run on its test set (CERTIFY). Called again, it goes on where it was stopped."""
+    """Certify a trained run on its test set. Called again, it goes on where it was stopped.
+
+    paper is CERTIFY of Cohen et al. (2019). curve finds which radii of a grid are certified, with a tenth of the votes:
+    for certified accuracies, not for an average radius. adaptive plans the votes of each image: for average radii.
+    """
 
     run: Positional[str]
     """run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME"""
@@ -32,6 +37,14 @@ class Certify:
     """fresh votes that judge it"""
     alpha: float = 0.001
     """failure probability of each certificate"""
+    procedure: Literal["paper", "curve", "adaptive"] = "paper"
+    """who decides how many votes an image gets; n is the number that curve and adaptive compete with"""
+    bound: Literal["single", "pair"] = "single"
+    """pair: also bounds the second class (larger radii, Gaussian noise only), reported under its own name"""
+    radii: tuple[float, ...] | None = None
+    """grid of curve and adaptive (default: 0, 0.25, … as far as n votes reach)"""
+    label_aware: bool = False
+    """curve, adaptive: judge the image's label instead of a guess; wrong images then count as abstained"""
     every: int = 1
     """certify every k-th image (a fair sample, which the first k are not)"""
     range: tuple[int, int] | None = None
@@ -40,8 +53,8 @@ class Certify:
     """stop after this many images; a later call can go on"""
     seed: int = 0
     """decides the noise, together with the image's index"""
-    batch: int = 250
-    """noisy copies per forward pass"""
+    batch: int | Literal["auto"] = "auto"
+    """noisy copies per forward pass; auto: the fastest of a few"""
     out: Path | None = None
     """log file (default: certify.jsonl in the run folder, MODEL.certify.jsonl for others' models)"""
     model: Model = field(default_factory=Model)
@@ -51,20 +64,31 @@ class Certify:
         from smoothcert.certification.run import Settings
         from smoothcert.certification.selection import Selection
         from smoothcert.certification.target import open_target
+        from smoothcert.smoothed.procedure import build
 
         settings = Settings(self.n0, self.n, self.alpha, self.seed)
         selection = Selection(self.every, *(self.range or (0, None)))
         device = self.machine.ready()
         target = open_target(self.run, device, self.model.wishes())
-        log = certify_showing(target, settings, selection, device, self.machine, self.batch, self.limit, self.out)
+        options = {"bound": self.bound, "radii": self.radii, "label_aware": self.label_aware}
+        procedure = build(self.procedure, target.noise, self.n0, self.n, self.alpha, **options)  # type: ignore[arg-type]
+        log = certify_showing(
+            target, settings, selection, device, self.machine, self.batch, self.limit, self.out, procedure
+        )
         from smoothcert.analysis import read_results, summarize
         from smoothcert.analysis.tables import floored
+        from smoothcert.certification.log import read_log
 
-        s = summarize(read_results(log), [0.0])
+        s = summarize(read_results(log), [(self.radii or (0.0,))[0]])
+        acr = "" if s.acr is None else f"ACR {s.acr:.3f} ± {s.acr_standard_error:.3f}  "
+        ((least, accuracy),) = s.certified_accuracy.items()
+        where = "" if least == 0 else f" at radius {least:g}"
+        votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_log(log).rows]
+        kind = "" if self.procedure == "paper" and self.bound == "single" else f"{self.procedure}, {self.bound} bound, "
         print(
-            f"{log}  {s.images} of {s.selected} images  ACR {s.acr:.3f} ± {s.acr_standard_error:.3f}  "
-            f"certified accuracy {100 * s.certified_accuracy[0.0]:.1f}%  abstained {s.abstained}  "
-            f"(n={self.n:,}, alpha={self.alpha:g}, largest radius {floored(s.largest_radius or 0.0, 3)})"
+            f"{log}  {s.images} of {s.selected} images  {acr}certified accuracy {100 * (accuracy or 0.0):.1f}%{where}  "
+            f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
+            f"{sum(votes) / len(votes):,.0f} votes/image, largest radius {floored(s.largest_radius or 0.0, 3)})"
         )
 
 
@@ -74,9 +98,10 @@ def certify_showing(
     selection: Selection,
     device: torch.device,
     machine: Machine,
-    batch: int = 250,
+    batch: int | Literal["auto"] = "auto",
     limit: int | None = None,
     out: Path | None = None,
+    procedure: Procedure | None = None,
 ) -> Path:
     """Certify what is missing with a progress bar; the log it is written to."""
     from smoothcert.certification.run import certify_images
@@ -85,7 +110,8 @@ def certify_showing(
     from smoothcert.smoothed.certify import require_enough
     from smoothcert.smoothed.classifier import SmoothedClassifier
 
-    require_enough(settings.n, settings.alpha)
+    if procedure is None:
+        require_enough(settings.n, settings.alpha)
     if target.data is None:
         raise InputError(f"{target.name}: does not say its data: name a data set with --dataset")
     test_set = machine.load(target.data, "test")
@@ -95,9 +121,10 @@ def certify_showing(
     images = selection.of(len(test_set))[:limit]
     with sole_owner(log.parent, log.name), bar() as progress:
         task = progress.add_task(f"certify {target.name}", total=len(images), note="")
-        radii = 0.0
-        rows = certify_images(g, test_set, log, settings, selection, target.name, target.about, limit)
+        radii, correct, mean = 0.0, 0, procedure is None or not procedure.floors_radii
+        rows = certify_images(g, test_set, log, settings, selection, target.name, target.about, limit, procedure)
         for done, row in enumerate(rows, 1):
-            radii += row["radius"] * row["correct"]
-            progress.update(task, completed=done, note=f"ACR {radii / done:.3f}  {row['seconds']:.1f} s/image")
+            radii, correct = radii + row["radius"] * row["correct"], correct + row["correct"]
+            so_far = f"ACR {radii / done:.3f}" if mean else f"certified {100 * correct / done:.1f}%"
+            progress.update(task, completed=done, note=f"{so_far}  {row['seconds']:.1f} s/image")
     return log

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 class Compare:
     """A − B on the images both have: ACR and certified accuracy, paired, with confidence intervals."""
 
-    a: Positional[Path]
-    """run folder or log file"""
-    b: Positional[Path]
-    """the one it is compared with"""
+    logs: Positional[tuple[Path, ...]]
+    """A and B: run folders or log files"""
     radii: tuple[float, ...] = ()
     """radii of the certified accuracies (default: 0, 0.25, … up to the largest)"""
     confidence: float = 0.95
@@ -34,9 +32,11 @@ class Compare:
         from smoothcert.analysis import read_results
         from smoothcert.analysis.compare import compare
 
+        if len(self.logs) != 2:
+            raise InputError(f"name two runs or logs to compare, not {len(self.logs)}")
         if any(not 0 <= r < float("inf") for r in self.radii):
             raise InputError("--radii must be numbers >= 0")
-        one, other = read_results(self.a), read_results(self.b)
+        one, other = (read_results(path) for path in self.logs)
         found = compare(one, other, list(self.radii) or None, self.confidence)
         if self.json:
             settings = {k: [r.about.get(k) for r in (one, other)] for k in ("n", "alpha")}

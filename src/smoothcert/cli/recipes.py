@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import json as json_
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from tyro.conf import Positional
-
-from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
     from smoothcert.noise import Noise
@@ -15,24 +14,64 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recipes:
-    """List the recipes whose name contains a text."""
+    """List the recipes of the paper's tables and of our own, with the printed ACR and what they cost."""
 
     pattern: Positional[str] = ""
-    """part of a name"""
+    """a name, a part of one, or a glob such as 'mnist/*/0.50'"""
+    json: bool = False
+    """as JSON"""
 
     def __call__(self) -> None:
         from smoothcert.cli.display import print_table
-        from smoothcert.recipes import RECIPES
+        from smoothcert.recipes import ALIASES, matching, real_name
+        from smoothcert.recipes.cost import MACHINE
 
-        found = {name: recipe for name, recipe in RECIPES.items() if self.pattern in name}
-        if not found:
-            raise InputError(f"no recipe's name contains {self.pattern!r}: `smoothcert recipes` lists all")
-        header = ["recipe", "data", "model", "noise", "m", "epochs"]
-        rows = [
-            [name, r.data, r.model, _noise(r.objective.noise), str(r.objective.m), str(r.epochs)]
-            for name, r in found.items()
-        ]
-        print_table(header, rows)
+        found = matching(self.pattern)
+        entries = [describe(name) for name in dict.fromkeys(map(real_name, found))]
+        if self.json:
+            print(json_.dumps(entries, indent=2, ensure_ascii=False))
+            return
+        header = ["recipe", "data", "model", "noise", "m", "epochs", "paper ACR", "passes", "train h", "certify h"]
+        print_table(header, [_cells(entry) for entry in entries])
+        aliases = [name for name in found if name in ALIASES]
+        if aliases:
+            print()
+            print_table(["also known as", "for"], [[name, ALIASES[name]] for name in aliases])
+        if not any(entry["recipe"].endswith("/text") for entry in entries):
+            print("\nrows of the paper train as its released code does, and NAME/text as its text says")
+        print(f"passes: forward-backward, per image and epoch; hours: an estimate for {MACHINE}")
+
+
+def describe(name: str) -> dict[str, Any]:
+    """What is listed about one recipe."""
+    from smoothcert.paper import find as find_row
+    from smoothcert.recipes import certification_of, find, printed_rows
+    from smoothcert.recipes.cost import estimate
+
+    recipe = find(name)
+    return {
+        "recipe": name,
+        "data": recipe.data,
+        "model": recipe.model,
+        "noise": _noise(recipe.objective.noise),
+        "m": recipe.objective.m,
+        "epochs": recipe.epochs,
+        "paper": {row: find_row(row).acr for row in printed_rows(name)},
+        "cost": asdict(estimate(recipe, certification_of(recipe.data))),
+    }
+
+
+def hours(value: float | None) -> str:
+    """Two digits are more than an estimate has."""
+    return "–" if value is None else f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+
+
+def _cells(entry: dict[str, Any]) -> list[str]:
+    cost = entry["cost"]
+    printed = "/".join(dict.fromkeys(f"{acr:.3f}" for acr in entry["paper"].values())) or "–"
+    keys = ("recipe", "data", "model", "noise", "m", "epochs")
+    numbers = [str(cost["passes_per_image"]), hours(cost["training_hours"]), hours(cost["certification_hours"])]
+    return [*(str(entry[key]) for key in keys), printed, *numbers]
 
 
 def _noise(noise: Noise) -> str:

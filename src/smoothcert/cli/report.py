@@ -31,8 +31,8 @@ class Report:
     """printed row to stand beside each log, in their order: TABLE:ROW such as 6:8, auto, or none"""
     data: Path | None = None
     """folder that holds data sets, for the pictures (else SMOOTHCERT_DATA, else ./data)"""
-    pictures: bool = True
-    """show the test images, where their data set is on this machine"""
+    no_pictures: bool = False
+    """leave the test images out; else they are shown where their data set is on this machine"""
 
     def __call__(self) -> None:
         from smoothcert.analysis.report import render
@@ -60,13 +60,13 @@ class Report:
         log = RunFolder(path if path.is_dir() else path.parent).training_log
         # A log beside its run's training belongs to it; a TSV log that happens to lie there does not.
         training = read_training_log(log) if log.exists() and results.about else []
-        pictures = self._pictures(results) if self.pictures else {}
+        pictures = {} if self.no_pictures else self._pictures(results)
         return Entry(results, training, _hyperparameters(results), pictures, rows)
 
     def _pictures(self, results: Results) -> dict[int, bytes]:
         """The gallery's images, if the very data set of the log is here."""
-        about: dict[str, Any] = results.about.get("data") or {}
-        if not about.get("name"):
+        about = results.about.get("data")
+        if not isinstance(about, dict) or not about.get("name"):
             return {}
         import torch
 

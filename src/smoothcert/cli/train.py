@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tyro.conf import Positional
 
 from smoothcert.cli.machine import Machine
+from smoothcert.cli.variant import Variant
 
 if TYPE_CHECKING:
-
     from smoothcert.recipes import Recipe
 
 
@@ -25,17 +25,20 @@ class Train:
     """run folder (default: runs/RECIPE-seedN)"""
     seed: int = 0
     """decides initial weights, order and noise"""
+    variant: Variant = field(default_factory=Variant)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
-        from smoothcert.recipes import find
+        from smoothcert.recipes import find, real_name
 
-        recipe = replace(find(self.recipe), seed=self.seed)
-        name = Path(self.recipe).stem if self.recipe.endswith((".json", ".toml")) else self.recipe.replace("/", "-")
-        folder = self.out or Path("runs") / f"{name}-seed{self.seed}"
+        recipe = replace(self.variant.of(find(self.recipe)), seed=self.seed)
+        is_file = self.recipe.endswith((".json", ".toml"))
+        name = Path(self.recipe).stem if is_file else real_name(self.recipe)
+        folder = self.out or Path("runs") / self.variant.run_name(name, self.seed)
         row = train_showing(recipe, folder, self.machine)
         accuracy = f"noisy test accuracy {100 * row['test_noisy_accuracy']:.1f}%"
-        print(f"{folder}  {recipe.epochs} epochs  {accuracy}  (next: smoothcert certify {folder})")
+        marked = f"  reduced run ({recipe.reduced})" if recipe.reduced else ""
+        print(f"{folder}  {recipe.epochs} epochs  {accuracy}{marked}  (next: smoothcert certify {folder})")
 
 
 def train_showing(recipe: Recipe, folder: Path, machine: Machine) -> dict[str, Any]:

@@ -1,35 +1,88 @@
 """Recipes by name: all that decides a trained model, as values. Nothing here runs anything."""
 
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from smoothcert.errors import InputError, did_you_mean
-from smoothcert.recipes import demo, jeong2020_mnist
+from smoothcert.errors import InputError
+from smoothcert.recipes import demo, jeong2020_ablation, jeong2020_cifar10, jeong2020_imagenet, jeong2020_mnist, printed
 from smoothcert.recipes.base import Recipe
+from smoothcert.recipes.certification import Certification, certification_of
 from smoothcert.recipes.file import read_recipe
+from smoothcert.recipes.override import override
+from smoothcert.recipes.scale import scaled, scaled_certification
 from smoothcert.recipes.schedule import Schedule, StepDecay
 from smoothcert.recipes.serialize import from_dict, to_dict
 from smoothcert.recipes.settings import Settings, follows
+from smoothcert.recipes.toml import to_toml
 
-RECIPES: dict[str, Recipe] = {**demo.RECIPES, **jeong2020_mnist.RECIPES}
+RECIPES: dict[str, Recipe] = {
+    **demo.RECIPES,
+    **jeong2020_mnist.RECIPES,
+    **jeong2020_ablation.RECIPES,
+    **jeong2020_cifar10.RECIPES,
+    **jeong2020_imagenet.RECIPES,
+}
+# A second name of the same recipe: its runs go by the first.
+ALIASES: dict[str, str] = {**jeong2020_ablation.ALIASES, **jeong2020_cifar10.ALIASES}
+ALIASES |= {f"{alias}/text": f"{name}/text" for alias, name in ALIASES.items()}
+
+_LISTED = "`smoothcert recipes` lists all"
 
 
 def find(name: str) -> Recipe:
     """The recipe of that name, or the one in that .json or .toml file."""
-    if name in RECIPES:
-        return RECIPES[name]
     if name.endswith((".json", ".toml")):
         return read_recipe(Path(name))
-    raise InputError(f"unknown recipe {name!r}{did_you_mean(name, RECIPES)}")
+    return RECIPES[real_name(name)]
+
+
+def real_name(name: str) -> str:
+    """The name that a name or an alias stands for."""
+    if name in RECIPES or name in ALIASES:
+        return ALIASES.get(name, name)
+    close = get_close_matches(name, [*RECIPES, *ALIASES], n=1, cutoff=0.5)
+    raise InputError(f"unknown recipe {name!r}: " + (f"did you mean {close[0]}?" if close else _LISTED))
+
+
+def matching(pattern: str) -> list[str]:
+    """Names and aliases that are the pattern, or else match it as a glob (`mnist/*/0.50`), or else contain it.
+
+    The twins that follow the text are meant only where the pattern says so: they would double every table.
+    """
+    if pattern in RECIPES or pattern in ALIASES:
+        return [pattern]
+    names = [name for name in (*RECIPES, *ALIASES) if "text" in pattern or not name.endswith("/text")]
+    found = [name for name in names if fnmatchcase(name, pattern)] or [name for name in names if pattern in name]
+    if not found:
+        raise InputError(f"no recipe's name contains {pattern!r}: {_LISTED}")
+    return found
+
+
+def printed_rows(name: str) -> tuple[str, ...]:
+    """The rows of the paper, as TABLE:ROW, that this recipe is to reproduce; a `…/text` one those of its twin."""
+    wanted = ALIASES.get(name, name).removesuffix("/text")
+    return tuple(row for other, row in printed.links() if ALIASES.get(other, other) == wanted)
 
 
 __all__ = [
+    "ALIASES",
     "RECIPES",
+    "Certification",
     "Recipe",
     "Schedule",
     "Settings",
     "StepDecay",
+    "certification_of",
     "find",
     "follows",
     "from_dict",
+    "matching",
+    "override",
+    "printed_rows",
+    "real_name",
+    "scaled",
+    "scaled_certification",
     "to_dict",
+    "to_toml",
 ]

@@ -26,11 +26,15 @@ class Recipe:
     nesterov: bool = True
     weight_decay: float = 1e-4
     seed: int = 0
+    reduced: str | None = None
+    """in what this is less than it was made from, as `scaled` writes it: whoever shows its numbers must say so"""
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch", 1), ("lr", 0), ("momentum", 0), ("weight_decay", 0)):
             if not getattr(self, name) >= least:
                 raise InputError(f"recipe: {name} must be at least {least}, not {getattr(self, name)}")
+        if not isinstance(self.reduced, str | None):
+            raise InputError(f"recipe: reduced must be a text, not {self.reduced!r}")
         if self.images_per_step < 1:
             raise InputError(f"recipe: a batch of {self.batch} cannot be split into m={self.objective.m} slices")
 

@@ -121,9 +121,16 @@ def conclude(procedure: Procedure, evidence: Evidence) -> Certificate:
     asked(procedure, evidence)
     radius = procedure.radius(evidence)
     label, certified = (ABSTAIN, 0.0) if radius is None else (evidence.judged, radius)
-    given = {"procedure": procedure, "looks": evidence.looks, "given": evidence.given}
     return Certificate(
-        label, certified, procedure.alpha, procedure.noise, evidence.selection, evidence.estimation, **given
+        label,
+        certified,
+        procedure.alpha,
+        procedure.noise,
+        evidence.selection,
+        evidence.estimation,
+        procedure=procedure,
+        looks=evidence.looks,
+        given=evidence.given,
     )
 
 

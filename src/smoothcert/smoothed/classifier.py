@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Noise
-from smoothcert.smoothed.certify import certify, predict, require_enough
+from smoothcert.smoothed.anytime import Anytime
+from smoothcert.smoothed.certify import Certificate, conclude, predict
+from smoothcert.smoothed.drive import Image, drive
+from smoothcert.smoothed.evidence import Evidence
+from smoothcert.smoothed.procedure import Procedure, build
 from smoothcert.smoothed.votes import Request, Voter, Votes, refuse_training_mode
 
 
@@ -20,6 +25,7 @@ class SmoothedClassifier:
 
     x is one image of `image_dims` dimensions, which gives one result, or a batch with one dimension more, which gives
     a list. `index` names the image: with the seed it decides the noise (a batch counts upwards from a single number).
+    `batch` is how many noisy copies f gets at once; "auto" finds the fastest number on the first votes.
     """
 
     def __init__(
@@ -29,7 +35,7 @@ class SmoothedClassifier:
         num_classes: int,
         *,
         seed: int = 0,
-        batch: int = 500,
+        batch: int | Literal["auto"] = "auto",
         device: torch.device | str | None = None,
         image_dims: int = 3,
     ) -> None:
@@ -37,7 +43,8 @@ class SmoothedClassifier:
         self.f, self.noise, self.num_classes, self.seed = f, noise, num_classes, seed
         self.image_dims = image_dims
         memory_format = getattr(f, "memory_format", torch.contiguous_format)
-        self._voter = Voter(f, noise, num_classes, seed, batch, _device_of(f, device), memory_format)
+        rows = None if batch == "auto" else batch
+        self._voter = Voter(f, noise, num_classes, seed, rows, _device_of(f, device), memory_format)
 
     @property
     def device(self) -> torch.device:
@@ -64,19 +71,55 @@ class SmoothedClassifier:
         alpha: float = 0.001,
         *,
         index: int | Sequence[int] = 0,
+        procedure: str | Procedure = "paper",
+        bound: str = "single",
+        radii: Sequence[float] | None = None,
+        label: int | Sequence[int] | None = None,
     ) -> Any:
-        """CERTIFY: a class and the radius within which g keeps it, or ABSTAIN. Certificate, or a list of them."""
-        require_enough(n, alpha)
+        """A class and the radius within which g keeps it, or ABSTAIN. Certificate, or a list of them.
+
+        `procedure` is CERTIFY ("paper"), "curve" or "adaptive", or an object of one's own, which then decides
+        alone. Where `label` is given, that class is judged instead of a guess, with fewer votes ("curve", "adaptive").
+        """
+        if isinstance(procedure, str):
+            grid = None if radii is None else tuple(radii)
+            aware = label is not None
+            procedure = build(procedure, self.noise, n0, n, alpha, bound=bound, radii=grid, label_aware=aware)
         images, indices = self._images(x, index)
-        selection = self._count(images, indices, n0, "selection")
-        estimation = self._count(images, indices, n, "estimation")
-        found = [
-            replace(certify(chosen, judged, self.noise, alpha), seed=self.seed, index=i)
-            for chosen, judged, i in zip(selection, estimation, indices, strict=True)
-        ]
+        labels = [label] * len(images) if label is None or isinstance(label, int) else label
+        asked = [Image(*each) for each in zip(images, indices, labels, strict=True)]
+        finished = {id(image): certificate for image, certificate, _ in self.certificates(procedure, asked)}
+        found = [finished[id(image)] for image in asked]
         return found[0] if x.dim() == self.image_dims else found
 
-    def _count(self, images: Tensor, indices: Sequence[int], n: int, stage: str) -> Votes:
+    def certificates(self, procedure: Procedure, images: Iterable[Image]) -> Iterator[tuple[Image, Certificate, float]]:
+        """Certificates of many images as they are finished, with the seconds each took."""
+        if procedure.noise != self.noise:
+            raise InputError(f"the procedure is for {procedure.noise}, the classifier is smoothed by {self.noise}")
+        yield from drive(self._voter, procedure, images)
+
+    def watch(
+        self, x: Tensor, n0: int = 100, alpha: float = 0.001, *, step: int = 1000, bound: str = "single", index: int = 0
+    ) -> Iterator[Certificate]:
+        """Certificates of one image that only improve, one after every `step` votes: stop whenever you like.
+
+        With probability ≥ 1 − α all of them are true: q̄ of an anytime confidence sequence, which has no last vote.
+        """
+        procedure = Anytime(self.noise, n0, alpha, bound)
+        (image,), _ = self._images(x, index)
+        chosen = Evidence().selected(self._count([image], [index], n0, "selection")[0])
+        if step < 1:
+            raise InputError(f"step must be at least 1, not {step}")
+        best, votes = None, np.zeros(self.num_classes, np.int64)
+        while True:
+            n = int(votes.sum())
+            votes = votes + self._voter.count([Request(image, index, "estimation", n, n + step)])[0]
+            found = replace(conclude(procedure, chosen.looked(votes)), seed=self.seed, index=index)
+            if best is None or (found.label, found.radius) > (best.label, best.radius):
+                best = found
+            yield best
+
+    def _count(self, images: Tensor | Sequence[Tensor], indices: Sequence[int], n: int, stage: str) -> Votes:
         if n < 1:
             raise InputError(f"the number of votes must be at least 1, not {n}")
         return self._voter.count([Request(x, i, stage, 0, n) for x, i in zip(images, indices, strict=True)])

@@ -90,7 +90,9 @@ def procedure_of(header: Mapping[str, Any], noise: Noise) -> Procedure:
         grid = None if radii is None else tuple(map(float, radii))
         if name != "paper" and grid is None:
             raise InputError("the radii of the grid are missing")
-        found = build(str(name), noise, int(n0 or 0), int(n or 0), alpha, bound=header["bound"], radii=grid, label_aware=aware)
+        found = build(
+            str(name), noise, int(n0 or 0), int(n or 0), alpha, bound=header["bound"], radii=grid, label_aware=aware
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"the header does not describe a procedure: {error}") from error
     differing = [key for key, value in found.header().items() if header.get(key) != value]

@@ -27,7 +27,7 @@ def pair_radius(noise: Noise, bound: PairBound) -> float | None:
 
 
 def thresholds(noise: Noise, radii: tuple[float, ...]) -> tuple[float, ...]:
-    """z_j = −Φ⁻¹(q_j),  q_j = max{q ≤ 1/2: the radius of q, rounded down, is ≥ r_j}: an error rate below q_j allows r_j.
+    """z_j = −Φ⁻¹(q_j),  q_j = max{q ≤ 1/2: the radius of q, rounded down, ≥ r_j}: an error rate below q_j allows r_j.
 
     By bisection on the noise's own theorem, so that it holds for every law; a Gaussian has z_j = r_j / σ. Radii
     beyond every q > 0, the last ones of the grid, are left out.

@@ -149,7 +149,7 @@ def standing(table: SequentialTable, path: Sequence[int]) -> Decision:
     """The last of `decide`'s answers along a path of errors, all looks at once; whether it went on too long is not
     asked."""
     k = len(path) - 1
-    rejected: NDArray[np.bool_] = (np.asarray(path)[:, None] <= table.accept.T[: k + 1]).any(axis=0)
+    rejected = np.logical_or.reduce(np.asarray(path)[:, None] <= table.accept.T[: k + 1], axis=0)
     certified = np.cumprod(rejected, dtype=np.int64).sum()
     return Decision(rejected, certified, path[-1] >= table.futile[certified, k])
 

@@ -1,0 +1,62 @@
+"""log F_y(x + δ) − max_{c≠y} log F_c(x + δ) over noise draws δ: how often an image crosses the boundary (figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smoothcert.analysis.canvas import canvas, legend_name, look
+from smoothcert.errors import InputError
+
+
+def log_probability_gap(logits: ArrayLike, label: int) -> NDArray[np.float64]:
+    """(N, K) logits → (N,) gaps. log F = logits − logsumexp, and the latter cancels.
+
+    >>> log_probability_gap([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0]], label=0).tolist()
+    [1.0, -3.0]
+    """
+    values = np.array(logits, np.float64)
+    if values.ndim != 2 or values.shape[1] < 2 or not 0 <= label < values.shape[1]:
+        raise InputError("logits must be a list of draws × classes, and the label one of the classes")
+    own = values[:, label].copy()
+    values[:, label] = -np.inf
+    return own - values.max(1)
+
+
+def read_gaps(path: Path) -> dict[str, NDArray[np.float64]]:
+    """A .npz file with one array of gaps per method."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            gaps = {name: np.asarray(file[name], np.float64).ravel() for name in file.files}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as a .npz file of gaps ({error})") from error
+    if not gaps or not all(len(g) and np.isfinite(g).all() for g in gaps.values()):
+        raise InputError(f"{path}: must hold an array of finite gaps per method")
+    return gaps
+
+
+def plot_gaps(gaps: Mapping[str, NDArray[np.float64]], path: Path, title: str | None = None) -> None:
+    """A histogram per method on common bins, one panel each; the misclassified side is shaded."""
+    if not gaps:
+        raise InputError("there are no gaps to draw")
+    everything = np.concatenate(list(gaps.values()))
+    low, high = min(float(everything.min()), -0.5), max(float(everything.max()), 0.5)
+    edges = np.linspace(low, high, 81)
+    with canvas(path, len(gaps)) as (figure, axes):
+        tops = []
+        for i, (ax, (name, values)) in enumerate(zip(axes, gaps.items(), strict=True)):
+            share = np.histogram(values, edges)[0] / len(values)
+            tops.append(share.max())
+            ax.stairs(share, edges, fill=True, color=look(i)[0], alpha=0.75)
+            ax.axvspan(low, 0, color="#B00020", alpha=0.10, lw=0)
+            ax.axvline(0, color="#B00020", lw=0.9)
+            wrong = f"{100 * (values < 0).mean():.1f} % misclassified"
+            ax.set_title(f"{legend_name(name, 40)}: {wrong}, {len(values):,} draws", fontsize=9)
+            ax.set(xlabel="log F_y − max log F_c", ylabel="share of draws", xlim=(low, high))
+        for ax in axes:
+            ax.set_ylim(0, 1.05 * max(tops))
+        if title:
+            figure.suptitle(title, fontsize=10)

@@ -1,0 +1,224 @@
+"""One self-contained page about runs and logs: no network, no other file, nothing from a log taken for markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from itertools import groupby
+from typing import Any
+
+from smoothcert.analysis.beside_paper import BesidePaper, beside, reductions, rows_for
+from smoothcert.analysis.compare import Comparison, compare
+from smoothcert.analysis.metrics import Summary, default_radii, summarize
+from smoothcert.analysis.report_data import about_training, curve, embedded_rows, gallery
+from smoothcert.analysis.results import Results
+from smoothcert.analysis.setting import Setting, panel_of, setting_of
+from smoothcert.analysis.tables import floored
+from smoothcert.errors import InputError
+from smoothcert.paper import Row
+
+MOST_ROWS = 20_000
+"""rows embedded in one page, all logs together: about a megabyte, which a phone opens without a pause"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A log, and what its run folder and data set add to it."""
+
+    results: Results
+    training: Sequence[Mapping[str, Any]] = ()
+    """rows of train.jsonl"""
+    hyperparameters: int | None = None
+    pictures: Mapping[int, bytes] = field(default_factory=dict)
+    """PNG by image index: see `gallery_images`"""
+    paper: tuple[Row, ...] | None = None
+    """printed rows to stand beside; None: those of the same setting"""
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What the template shows of an entry, numbered from 1."""
+
+    number: int
+    results: Results
+    summary: Summary
+    setting: Setting
+    reduced: list[str]
+    beside: list[BesidePaper]
+    training: dict[str, Any] | None
+    rows: int
+
+    @property
+    def missing(self) -> int:
+        """images asked for and not yet certified"""
+        return max(0, (self.summary.selected or 0) - self.summary.images)
+
+
+def gallery_images(results: Results) -> list[int]:
+    """Indices of the test images that the gallery shows."""
+    return sorted({int(results.index[i]) for chosen in gallery(results).values() for i in chosen})
+
+
+def render(entries: Sequence[Entry], title: str = "smoothcert report") -> str:
+    """The page as HTML."""
+    import jinja2
+
+    if not entries:
+        raise InputError("name at least one run folder or log")
+    folder = resources.files("smoothcert.analysis") / "page"
+    style, script, page = ((folder / f"report.{kind}").read_text("utf-8") for kind in ("css", "js", "html"))
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters |= {
+        "floored": floored,
+        "percent": lambda share: "–" if share is None else f"{100 * share:.1f}",
+        "signed": _signed,
+        "breakable": _breakable,
+        "distinct": _distinct,
+    }
+    entries = _told_apart(entries)
+    radii = sorted({0.0, *default_radii([e.results for e in entries])})
+    shown = [_shown(number, e, radii, MOST_ROWS // len(entries)) for number, e in enumerate(entries, 1)]
+    return environment.from_string(page).render(
+        title=title,
+        logs=shown,
+        radii=radii,
+        panels=_panels(shown),
+        paired=_paired([e.results for e in entries]),
+        style=_Safe(style),
+        script=_Safe(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        data=_Safe(_json(_payload(entries, shown))),
+    )
+
+
+class _Safe(str):
+    """Text of ours that goes into the page as it is; nothing that comes from a log may be one, save through `_json`."""
+
+    def __html__(self) -> str:
+        return str(self)
+
+
+def _breakable(name: str) -> _Safe:
+    """The escaped name, which may be broken after an underscore: names of logs are long words."""
+    import markupsafe
+
+    return _Safe(markupsafe.escape(name).replace("_", _Safe("_<wbr>")))
+
+
+def _signed(value: float, digits: int) -> str:
+    """+0.1, −0.1, and 0.0 without a sign."""
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def _distinct(found: Sequence[BesidePaper]) -> list[dict[str, Any]]:
+    """The paper repeats some rows in several tables: shown once, with the other places named."""
+    kept: dict[Any, dict[str, Any]] = {}
+    for b in found:
+        key = (b.row.acr, b.row.accuracy)
+        if key in kept:
+            kept[key]["also"].append(f"table {b.row.table}")
+        else:
+            kept[key] = {"row": b.row, "cells": b.cells, "verdict": b.verdict, "also": []}
+    return list(kept.values())
+
+
+def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
+    """Two logs of one name get their folder's name added, or else a number."""
+    names = [e.results.name for e in entries]
+    seen: dict[str, int] = {}
+    told = []
+    for e in entries:
+        name = e.results.name
+        if e.results.about.get("bound") == "pair":  # proves larger radii than the single bound: not to be mixed up
+            name += ", pair bound"
+        if names.count(e.results.name) > 1 and e.results.path is not None:
+            name = f"{e.results.path.parent.name}/{name}"
+        seen[name] = seen.get(name, 0) + 1
+        name += f" ({seen[name]})" if seen[name] > 1 else ""
+        told.append(replace(e, results=replace(e.results, name=name)))
+    return told
+
+
+def _json(value: Any) -> str:
+    """JSON that no HTML parser can see the end of a script in."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _shown(number: int, entry: Entry, radii: list[float], most: int) -> _Shown:
+    results = entry.results
+    printed = rows_for(results) if entry.paper is None else entry.paper
+    return _Shown(
+        number,
+        results,
+        summarize(results, radii),
+        setting_of(results),
+        reductions(results),
+        [beside(results, row) for row in printed],
+        about_training(entry.training, entry.hyperparameters),
+        min(len(results), most),
+    )
+
+
+def _panels(shown: Sequence[_Shown]) -> list[dict[str, Any]]:
+    """Logs of one data set and noise scale share a chart."""
+
+    def key(s: _Shown) -> tuple[str, float]:
+        name, scale = panel_of(s.results)
+        return name, -1.0 if scale is None else float(scale)
+
+    return [
+        {
+            "title": f"{name}, " + (f"σ = {scale:.2f}" if scale >= 0 else "σ not stated"),
+            "logs": [s.number for s in found],
+        }
+        for (name, scale), found in ((k, list(g)) for k, g in groupby(sorted(shown, key=key), key))
+    ]
+
+
+def _paired(everything: Sequence[Results]) -> list[Comparison]:
+    """Each log against the first, where they are of the same images."""
+    found = []
+    for other in everything[1:]:
+        try:
+            found.append(compare(other, everything[0], radii=[]))
+        except InputError:
+            continue
+    return found
+
+
+def _payload(entries: Sequence[Entry], shown: Sequence[_Shown]) -> dict[str, Any]:
+    tops: dict[tuple[str, float | None], float] = {}
+    for e in entries:
+        panel = panel_of(e.results)
+        tops[panel] = max(tops.get(panel, 0.0), float(e.results.radius.max()))
+    pictures: dict[str, str] = {}
+    logs = []
+    for e, s in zip(entries, shown, strict=True):
+        for index, png in e.pictures.items():
+            pictures[f"{s.number}/{index}"] = "data:image/png;base64," + base64.b64encode(png).decode()
+        logs.append(
+            {
+                "number": s.number,
+                "name": e.results.name,
+                "images": len(e.results),
+                "n": s.summary.n,
+                "alpha": s.summary.alpha,
+                "mark": _mark(s),
+                **curve(e.results, tops[panel_of(e.results)]),
+                **embedded_rows(e.results, s.rows),
+                "training": s.training and s.training["curves"],
+            }
+        )
+    return {"logs": logs, "pictures": pictures, "panels": _panels(shown)}
+
+
+def _mark(s: _Shown) -> str:
+    return " ".join([*(["reduced"] if s.reduced else []), *(["incomplete"] if s.missing else [])])

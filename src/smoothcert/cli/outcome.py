@@ -1,0 +1,125 @@
+"""What `smoothcert reproduce` shows: the plan, and our numbers beside the paper's."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from smoothcert.cli.display import print_table
+from smoothcert.cli.recipes import hours
+
+if TYPE_CHECKING:
+    from smoothcert.analysis import Results
+    from smoothcert.reproduction import Item, RowVerdict, Task
+
+
+def print_plan(tasks: list[Task], as_json: bool) -> None:
+    """One line per run: what is done, what is to do, and the hours left by the estimate of `recipes.cost`."""
+    from smoothcert.recipes.cost import MACHINE
+
+    plan = [(task, task.progress()) for task in tasks]
+    if as_json:
+        listed = [
+            {"recipe": t.item.name, "rows": t.item.rows, "folder": str(t.folder), "reduced": t.recipe.reduced}
+            | {"seed": t.recipe.seed, "certification": asdict(t.certification), **asdict(p)}
+            for t, p in plan
+        ]
+        print(json.dumps(listed, indent=2))
+        return
+    header = ["run", "paper's rows", "train", "certify", "train h", "certify h"]
+    lines = []
+    for task, p in plan:
+        train = "done" if p.trained else f"{p.epochs} of {task.recipe.epochs} epochs done"
+        done = p.selected is not None and p.certified >= p.selected
+        certify = "done" if done else f"n = {task.certification.n:,}, every {task.certification.every}"
+        if p.certified and not done:
+            certify = f"{p.certified} of {p.selected} images done"
+        rows = " ".join(task.item.rows) or "none"
+        lines.append([str(task.folder), rows, train, certify, hours(p.training_hours), hours(p.certification_hours)])
+    print_table(header, lines)
+    total = sum((p.training_hours or 0) + (p.certification_hours or 0) for _, p in plan)
+    reduced = next((t.recipe.reduced for t, _ in plan if t.recipe.reduced), None)
+    mark = f"; reduced run, {reduced.partition(':')[0]}" if reduced else ""
+    print(f"\n{len(plan)} runs, about {hours(total)} h left on {MACHINE} (an estimate){mark}")
+
+
+def print_verdicts(
+    verdicts: list[tuple[Item, RowVerdict]],
+    results: dict[Item, dict[int, Results]],
+    skipped: dict[str, str],
+    as_json: bool,
+) -> None:
+    unprinted = {item: by_seed for item, by_seed in results.items() if by_seed and not item.rows}
+    if as_json:
+        rows = [_as_dict(item, verdict) for item, verdict in verdicts]
+        ours = [s for item, by_seed in unprinted.items() for s in _unprinted(item, by_seed)]
+        print(json.dumps({"rows": rows, "unprinted": ours, "skipped": skipped}, indent=2, ensure_ascii=False))
+        return
+    for item, verdict in verdicts:
+        print()
+        _print_row(item, verdict)
+    for item, by_seed in unprinted.items():
+        for s in _unprinted(item, by_seed):
+            mark = f" (reduced run: {'; '.join(s['reductions'])})" if s["reductions"] else ""
+            error = "–" if s["standard_error"] is None else f"{s['standard_error']:.3f}"
+            print(f"\n{item.name}, seed {s['seed']}, in no table of the paper: ACR {s['acr']:.3f} ± {error}{mark}")
+    counts = Counter(verdict.verdict for _, verdict in verdicts)
+    counts["skipped"] = len(skipped)
+    print(f"\n{len(verdicts)} rows: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
+
+
+def _print_row(item: Item, verdict: RowVerdict) -> None:
+    row, first = verdict.row, verdict.cells[0]
+    seeds = ", ".join(map(str, verdict.seeds))
+    less = f" ({'; '.join(verdict.reductions)})" if verdict.reductions else ""
+    print(f"{row.title} [{row.name}]  {item.name}, seed {seeds}: {verdict.verdict}{less}")
+    header = ["", *("ACR" if c.radius is None else f"{c.radius:.2f}" for c in verdict.cells)]
+    digits = [(4 if row.acr_sd is not None else 3) if c.radius is None else 1 for c in verdict.cells]
+
+    def line(title: str, values: list[float], sign: str = "") -> list[str]:
+        return [title, *(f"{v:{sign}.{d}f}" if math.isfinite(v) else "–" for v, d in zip(values, digits, strict=True))]
+
+    lines = [
+        line("ours, reduced" if verdict.reductions else "ours", [c.ours for c in verdict.cells]),
+        line("± s.e., images", [c.standard_error for c in verdict.cells]),
+    ]
+    if first.deviation is not None:
+        lines.append(line("± s.d., seeds", [c.deviation or 0.0 for c in verdict.cells]))
+    lines += [
+        line("paper", [c.paper for c in verdict.cells]),
+        line("gap", [c.gap for c in verdict.cells], "+"),
+    ]
+    if len({c.verdict for c in verdict.cells}) > 1:
+        lines.append(["verdict", *(c.verdict for c in verdict.cells)])
+    print_table(header, lines)
+
+
+def _unprinted(item: Item, by_seed: dict[int, Results]) -> list[dict[str, Any]]:
+    from smoothcert.analysis import summarize
+    from smoothcert.analysis.beside_paper import reductions
+
+    return [
+        {"recipe": item.name, "seed": seed, "acr": (s := summarize(results, [])).acr}
+        | {"standard_error": _finite(s.acr_standard_error), "reductions": reductions(results)}
+        for seed, results in by_seed.items()
+    ]
+
+
+def _as_dict(item: Item, verdict: RowVerdict) -> dict[str, Any]:
+    cells = [{k: _finite(v) for k, v in asdict(c).items()} for c in verdict.cells]
+    return {
+        "recipe": item.name,
+        "row": verdict.row.name,
+        "title": verdict.row.title,
+        "seeds": verdict.seeds,
+        "verdict": verdict.verdict,
+        "reductions": verdict.reductions,
+        "cells": cells,
+    }
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

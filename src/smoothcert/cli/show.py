@@ -1,0 +1,68 @@
+"""smoothcert show"""
+
+from __future__ import annotations
+
+import json as json_
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tyro.conf import Positional
+
+from smoothcert.cli.variant import Variant
+
+if TYPE_CHECKING:
+    from smoothcert.paper import Row
+    from smoothcert.recipes import Certification, Recipe
+
+
+@dataclass(frozen=True)
+class Show:
+    """Print all that decides a recipe's result, as a TOML file that `smoothcert train` takes, and the printed row."""
+
+    recipe: Positional[str]
+    """name of a recipe, or a .toml or .json file of one"""
+    seed: int = 0
+    """of training"""
+    json: bool = False
+    """as JSON"""
+    variant: Variant = field(default_factory=Variant)
+
+    def __call__(self) -> None:
+        from smoothcert.paper import find as find_row
+        from smoothcert.recipes import certification_of, find, printed_rows, scaled_certification, to_dict, to_toml
+
+        recipe = replace(self.variant.of(find(self.recipe)), seed=self.seed)
+        certification = scaled_certification(certification_of(recipe.data), self.variant.scale)
+        rows = [find_row(row) for row in printed_rows(self.recipe)]
+        if self.json:
+            printed = [{"name": row.name, "title": row.title, **asdict(row)} for row in rows]
+            about = {"name": self.recipe, "recipe": to_dict(recipe), "certification": asdict(certification)}
+            print(json_.dumps(about | {"printed": printed}, indent=2, ensure_ascii=False))
+            return
+        for line in self._comments(recipe, certification, rows):
+            print(f"# {line}")
+        print(to_toml(recipe), end="")
+
+    def _comments(self, recipe: Recipe, certification: Certification, rows: list[Row]) -> Iterator[str]:
+        from smoothcert.cli.recipes import hours
+        from smoothcert.recipes import ALIASES
+        from smoothcert.recipes.cost import MACHINE, estimate
+
+        yield self.recipe + (f", which is {ALIASES[self.recipe]}" if self.recipe in ALIASES else "")
+        if recipe.reduced:
+            yield f"REDUCED, {recipe.reduced}; its numbers are not those of the printed rows"
+        if self.variant.settings:
+            yield f"CHANGED, {', '.join(self.variant.settings)}; its numbers are not those of the printed rows"
+        if rows:
+            yield f"follows the paper's {'text' if self.recipe.endswith('/text') else 'released code'}"
+        c = certification
+        images = "all test images" if c.every == 1 else f"every {c.every:,}th test image"
+        yield f"certified with n0 = {c.n0}, n = {c.n:,}, alpha = {c.alpha:g} on {images}, under the noise of training"
+        cost = estimate(recipe, certification)
+        spent = f"{hours(cost.training_hours)} h to train, {hours(cost.certification_hours)} h to certify"
+        yield f"{cost.passes_per_image} passes an image and epoch; estimate for {MACHINE}: {spent}"
+        for row in rows:
+            acr = f"{row.acr:.3f}" if row.acr_sd is None else f"{row.acr:.4f} ± {row.acr_sd:.4f}"
+            accuracy = "  ".join(f"{r:.2f}: {percent:.{row.digits}f}" for r, percent in row.accuracy)
+            yield f"printed as {row.name}, {row.title}: ACR {acr}" + (f"; % at {accuracy}" if accuracy else "")

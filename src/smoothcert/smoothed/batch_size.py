@@ -1,0 +1,64 @@
+"""How many votes a forward pass should hold: tried on real votes, so that trying costs next to nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+_TRIALS = 6  # of each size, the least time counts; the first of them also chooses kernels and allocates
+_LEAST, _MOST, _NUMBERS = 16, 1024, 2**22  # of votes in a batch, and of numbers; 8 times as many off the CPU
+
+
+class BatchSize:
+    """The least time per vote among a few sizes; a size that was given is kept.
+
+    Sizes are whole blocks of noise, so that no block is drawn twice.
+    """
+
+    def __init__(self, shape: tuple[int, ...], block: int, given: int | None, device: torch.device) -> None:
+        larger = 1 if device.type == "cpu" else 8
+        most = larger * min(_MOST, _NUMBERS // max(1, int(np.prod(shape))))
+        sizes = [block * 2**i for i in range(14) if _LEAST <= block * 2**i <= most] or [block]
+        self.shape, self.device = shape, device
+        self.sizes = [given] if given is not None else sizes[-4:]
+        self._trials = [] if given is not None else [s for _ in range(_TRIALS) for s in self.sizes]
+        self._seconds: dict[int, float] = {}  # least per vote, by size
+
+    @property
+    def largest(self) -> int:
+        return max(self.sizes)
+
+    @property
+    def now(self) -> int:
+        """The smallest size that is not clearly slower than the fastest so far: timings scatter."""
+        if not self._seconds:
+            return self.sizes[0]
+        enough = 1.05 * min(self._seconds.values())
+        return min(size for size, seconds in self._seconds.items() if seconds <= enough)
+
+    def next(self) -> int:
+        """Called by the thread that draws noise, one batch ahead: a size may be tried once too often."""
+        trial = self._trials[:1]
+        return trial[0] if trial else self.now
+
+    @contextlib.contextmanager
+    def timed(self, rows: int) -> Iterator[None]:
+        """Time one forward pass of a size on trial."""
+        if self._trials[:1] != [rows]:
+            yield
+            return
+        self._wait()
+        start = time.perf_counter()
+        yield
+        self._wait()
+        taken = (time.perf_counter() - start) / rows
+        self._seconds[rows] = min(taken, self._seconds.get(rows, taken))
+        self._trials.pop(0)
+
+    def _wait(self) -> None:
+        if self.device.type in ("cuda", "mps"):
+            getattr(torch, self.device.type).synchronize()

@@ -1,0 +1,101 @@
+"""Many images at once: their questions are packed into full batches, their answers come one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from torch import Tensor
+
+from smoothcert.errors import InputError
+from smoothcert.smoothed.certify import Certificate, conclude
+from smoothcert.smoothed.evidence import Ask, Evidence
+from smoothcert.smoothed.procedure import Procedure
+from smoothcert.smoothed.votes import Request, Voter, Votes
+
+ROUND = 8192  # votes asked for at a time: many full batches, so that a last one that is not full weighs little
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """What is certified: x, the index that names its noise, and its label if the procedure is label-aware."""
+
+    x: Tensor
+    index: int
+    label: int | None = None
+
+
+@dataclass(eq=False)
+class _Case:
+    """One image on its way to a certificate."""
+
+    image: Image
+    evidence: Evidence
+    ask: Ask
+    estimation: Votes
+    seconds: float = field(default=0.0)
+
+    @property
+    def request(self) -> Request:
+        have = int(self.estimation.sum()) if self.ask.stage == "estimation" else 0
+        return Request(self.image.x, self.image.index, self.ask.stage, have, self.ask.stop)
+
+    @property
+    def missing(self) -> int:
+        return self.request.stop - self.request.start
+
+
+def drive(voter: Voter, procedure: Procedure, images: Iterable[Image]) -> Iterator[tuple[Image, Certificate, float]]:
+    """Certificates as they are finished, with the seconds each took of the rounds it shared.
+
+    The images begun first are served first, and new ones begun only while the questions do not fill a round: so few
+    are open at any time, and little is lost when it is stopped. The votes of an image are the same in any company.
+    """
+    waiting, outstanding = iter(images), list[_Case]()
+    while True:
+        asked = sum(case.missing for case in outstanding)
+        while asked < ROUND and (image := next(waiting, None)) is not None:
+            outstanding.append(_begin(procedure, image, voter.num_classes))
+            asked += outstanding[-1].missing
+        if not outstanding:
+            return
+        served, votes = list[_Case](), 0
+        for case in outstanding:
+            if votes < ROUND:
+                served.append(case)
+                votes += case.missing
+        clock = time.perf_counter()
+        counted = voter.count([case.request for case in served])
+        each = (time.perf_counter() - clock) / votes
+        for case, found in zip(served, counted, strict=True):
+            case.seconds += each * case.missing
+            _learn(case, found)
+            ask = procedure.next(case.evidence)
+            if ask is not None:
+                case.ask = ask
+                continue
+            outstanding.remove(case)
+            certificate = conclude(procedure, case.evidence)
+            yield case.image, replace(certificate, seed=voter.seed, index=case.image.index), case.seconds
+
+
+def _begin(procedure: Procedure, image: Image, num_classes: int) -> _Case:
+    given = None
+    if procedure.label_aware:
+        if image.label is None or not 0 <= image.label < num_classes:
+            raise InputError(f"a label-aware procedure needs the label of every image, 0 to {num_classes - 1}")
+        given = image.label
+    evidence = Evidence(given=given)
+    ask = procedure.next(evidence)
+    assert ask is not None  # nothing can be certified without a vote
+    return _Case(image, evidence, ask, np.zeros(num_classes, np.int64))
+
+
+def _learn(case: _Case, found: Votes) -> None:
+    if case.ask.stage == "selection":
+        case.evidence = case.evidence.selected(found)
+    else:
+        case.estimation = case.estimation + found
+        case.evidence = case.evidence.looked(case.estimation)

@@ -1,0 +1,94 @@
+"""Which printed row a log belongs to, and what is said about the gap."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from smoothcert.analysis.beside_paper import beside, reductions, rounded_as_printed, rows_for
+from smoothcert.analysis.setting import Setting, setting_of
+from smoothcert.paper import find
+from smoothcert.recipes import RECIPES, to_dict
+from smoothcert.recipes import find as find_recipe
+from smoothcert.recipes.printed import links
+from smoothcert.recipes.scale import scaled
+from tests.analysis.made import curve_about, random_results, results
+
+FULL = {"n0": 100, "n": 100_000, "alpha": 0.001, "selected": 10_000}
+
+
+def of_recipe(recipe, **about):
+    values = to_dict(recipe)
+    header = {**FULL, "recipe": values, "noise": values["objective"]["noise"], **about}
+    return random_results(images=10_000, about=header)
+
+
+@pytest.mark.parametrize(("name", "row"), list(links()))
+def test_a_recipe_finds_its_printed_row(name, row):
+    found = rows_for(of_recipe(find_recipe(name)))
+    assert row in [r.name for r in found]
+    assert len({(r.dataset, r.network, r.method, r.sigma) for r in found}) == 1
+
+
+def test_a_curve_log_is_compared_at_the_radii_of_its_grid():
+    made = of_recipe(RECIPES["mnist/gaussian/0.50"], **curve_about(0.0, 0.5, 0.6))
+    found = beside(made, find("6:7"))
+    assert [c.radius for c in found.cells] == [0.0, 0.5] and found.verdict == "reduced"
+
+
+def test_other_settings_find_no_row():
+    recipe = RECIPES["mnist/consistency/0.50"]
+    assert rows_for(of_recipe(replace(recipe, data="fashion_mnist"))) == ()
+    assert rows_for(of_recipe(replace(recipe, objective=replace(recipe.objective, m=3)))) == ()
+    assert rows_for(of_recipe(RECIPES["mnist5k/gaussian/0.50"])) == ()
+    assert rows_for(random_results(about={})) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("mnist_gaussian_sigma1.00", Setting("mnist", "lenet", "gaussian", 1.0)),
+        ("mnist_consistency_lambda5_m4_sigma0.50", Setting("mnist", "lenet", "consistency", 0.5, 5.0, 4)),
+        (
+            "cifar10_resnet110_smoothadv_consistency_lambda1_sigma1.00",
+            Setting("cifar10", "cifar_resnet110", "smoothadv+consistency", 1.0, 1.0),
+        ),
+        ("imagenet_resnet50_macer", Setting("imagenet", "imagenet_resnet50", "macer")),
+        ("whatever", Setting()),
+    ],
+)
+def test_a_tsv_log_says_it_in_its_name(name, setting):
+    assert setting_of(random_results(name=name, about={})) == setting
+
+
+def test_what_was_reduced_is_named():
+    recipe = RECIPES["mnist/gaussian/0.50"]
+    assert reductions(of_recipe(recipe)) == []
+    assert reductions(of_recipe(replace(recipe, epochs=2), n=1000, selected=500)) == [
+        "2 of 90 epochs",
+        "500 of 10,000 test images",
+        "1,000 of 100,000 votes",
+    ]
+    assert reductions(of_recipe(scaled(recipe, 0.02))) == ["scale 0.02: 2 of 90 epochs"]
+
+
+def test_the_verdict():
+    recipe, row = RECIPES["mnist/gaussian/0.50"], find("6:7")
+
+    def verdict(acr, **about):
+        made = of_recipe(recipe, **about)
+        radius = np.where(np.arange(10_000) < 1e5 * (acr - 1.5), 1.6, 1.5)  # rounding to three digits changes none
+        same = replace(made, radius=radius, predict=made.label, correct=np.ones(10_000, bool))
+        return beside(same, row).verdict
+
+    assert verdict(1.553) == "agrees" and verdict(1.557) == "agrees"  # two runs differ by √2 · 0.0016
+    assert verdict(1.56) == "differs" and verdict(1.54) == "differs"
+    assert verdict(1.553, n=1000) == "reduced" and verdict(1.553, selected=10_001) == "reduced"
+
+
+def test_printed_numbers_are_compared_with_numbers_rounded_alike():
+    row = find("6:7")
+    made = results([0, 0], [0, 0], [1.7459, 1.7451], about={**FULL, "noise": {"kind": "gaussian", "sigma": 0.5}})
+    cell = next(c for c in beside(made, row).cells if c.radius == 1.75)
+    assert (cell.ours, cell.as_printed, cell.gap) == (0.0, 100.0, pytest.approx(100 - 43.6))
+    assert rounded_as_printed(made).radius.tolist() == [1.75, 1.75]

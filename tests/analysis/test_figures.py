@@ -1,0 +1,91 @@
+"""Figures: what is drawn where, and files one can print."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+from smoothcert.analysis.gaps import log_probability_gap, plot_gaps, read_gaps
+from smoothcert.analysis.p_a import EDGES, distribution, lower_bounds, plot_p_a
+from smoothcert.analysis.plots import Panel, by_ablation, by_sigma, plot_panels
+from smoothcert.errors import InputError
+from tests.analysis.made import random_results
+
+
+def named(*names):
+    return [random_results(seed=i, name=name, about={}) for i, name in enumerate(names)]
+
+
+def test_a_panel_per_data_set_and_sigma():
+    logs = named("mnist_gaussian_sigma0.50", "mnist_gaussian_sigma1.00", "mnist_consistency_lambda5_sigma0.50")
+    panels = by_sigma(logs)
+    assert [p.title for p in panels] == ["σ = 0.50", "σ = 1.00"]
+    assert [label for label, _ in panels[0].curves] == ["gaussian", "consistency, λ = 5"]
+    assert by_sigma([*logs, *named("mine")])[-1].title == "unknown data, σ not stated"
+
+
+def test_ablation_panels_hold_logs_that_differ_in_one_thing():
+    panels = by_ablation(
+        named(
+            "mnist_gaussian_sigma1.00",
+            "mnist_consistency_lambda5_sigma1.00",
+            "mnist_consistency_lambda5_m4_sigma1.00",
+            "mnist_consistency_lambda20_sigma1.00",
+        )
+    )
+    found = {p.title: [label for label, _ in p.curves] for p in panels}
+    assert found == {"number of draws m": ["m = 2", "m = 4"], "weight λ": ["λ = 0", "λ = 5", "λ = 20"]}
+    with pytest.raises(InputError, match="--loss"):
+        by_ablation(named("mnist_gaussian_sigma1.00", "cifar10_gaussian_sigma0.50"))
+
+
+@pytest.mark.parametrize("ending", ["pdf", "png", "svg"])
+def test_figures_are_written(tmp_path, ending):
+    logs = named("mnist_gaussian_sigma0.50", "mnist_gaussian_sigma1.00", "a_very_long_name_" * 8 + "sigma0.25")
+    plot_panels(by_sigma(logs), tmp_path / f"panels.{ending}")
+    plot_p_a(logs, tmp_path / f"p_a.{ending}")
+    plot_gaps({"A": np.linspace(-2, 5, 50), "B": np.ones(3)}, tmp_path / f"gaps.{ending}", "image 7")
+    assert all(file.stat().st_size > 5000 for file in tmp_path.iterdir()) and len(list(tmp_path.iterdir())) == 3
+    with pytest.raises(InputError, match="png"):
+        plot_panels(by_sigma(logs), tmp_path / "x.bmp")
+    with pytest.raises(InputError, match="no log"):
+        plot_panels([Panel("empty", ())], tmp_path / "x.png")
+
+
+def test_the_same_log_gives_the_same_picture(tmp_path):
+    for name in ("a.png", "b.png"):
+        plot_panels(by_sigma(named("mnist_gaussian_sigma0.50")), tmp_path / name)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+@given(radius=st.floats(0.001, 1.9))
+def test_p_a_is_read_back_from_the_radius(radius):
+    made = random_results(images=3)
+    made.radius[:] = radius
+    assert 1 - lower_bounds(made) == pytest.approx(ndtr(radius / 0.5), abs=1e-4)
+
+
+def test_the_distribution_counts_every_image_once():
+    found = distribution(random_results(images=500))
+    assert found.correct.sum() + found.wrong.sum() + found.abstained == pytest.approx(1)
+    assert len(found.correct) == len(EDGES) - 1
+    with pytest.raises(InputError, match="σ"):
+        distribution(named("mine")[0])
+
+
+def test_the_gap_is_that_of_log_probabilities(tmp_path):
+    logits = np.random.default_rng(0).normal(size=(50, 4))
+    log_f = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    expected = [row[2] - max(np.delete(row, 2)) for row in log_f]
+    assert log_probability_gap(logits, 2) == pytest.approx(expected)
+    assert (log_probability_gap(logits, 2) < 0).mean() == pytest.approx((logits.argmax(1) != 2).mean())
+    np.savez(tmp_path / "g.npz", A=expected)
+    assert read_gaps(tmp_path / "g.npz")["A"] == pytest.approx(expected)
+    (tmp_path / "bad.npz").write_text("no")
+    with pytest.raises(InputError, match=re.escape("bad.npz")):
+        read_gaps(tmp_path / "bad.npz")
+    with pytest.raises(InputError, match="label"):
+        log_probability_gap(logits, 4)

@@ -1,0 +1,73 @@
+"""The printed tables as the package carries them."""
+
+import re
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from smoothcert import paper
+from smoothcert.errors import InputError
+
+PRINTED = Path(__file__).parents[3] / "shared" / "paper"
+ROWS = {1: 22, 2: 6, 4: 12, 6: 18, 7: 18, 8: 9, 9: 9, 10: 9, 11: 15}
+
+
+@pytest.mark.skipif(not PRINTED.is_dir(), reason="the printed tables (../shared/paper) are not here")
+@pytest.mark.parametrize("name", paper.TABLES.values())
+def test_the_package_carries_the_tables_byte_for_byte(name):
+    assert (resources.files("smoothcert.paper") / "tables" / name).read_bytes() == (PRINTED / name).read_bytes()
+
+
+def test_every_row_is_read():
+    assert {table: len(paper.rows(table)) for table in ROWS} == ROWS
+    assert len(paper.rows()) == sum(ROWS.values())
+    assert len({row.name for row in paper.rows()}) == len(paper.rows())
+
+
+@pytest.mark.parametrize("row", paper.rows(), ids=lambda row: row.name)
+def test_a_row_is_complete_and_found_by_its_name(row):
+    assert paper.find(row.name) is row
+    assert row.sigma in (0.25, 0.5, 1.0) and 0 < row.acr < 2
+    assert (row.acr_sd is None) == (row.table != 7) == bool(row.accuracy)
+    assert list(dict(row.accuracy)) == sorted(dict(row.accuracy)) and all(0 <= p <= 100 for _, p in row.accuracy)
+    if "consistency" in row.method or row.method in ("mse", "kl", "cross-entropy"):
+        assert len(row.lbd) == 1
+    if row.accuracy:  # a printed accuracy falls with the radius
+        values = [p for _, p in row.accuracy]
+        assert values == sorted(values, reverse=True)
+
+
+def test_cells_come_out_as_printed():
+    row = paper.find("6:8")
+    assert (row.dataset, row.network, row.method, row.sigma, row.lbd, row.m) == (
+        "mnist",
+        "lenet",
+        "consistency",
+        0.5,
+        (5.0,),
+        2,
+    )
+    assert row.acr == 1.657 and dict(row.accuracy)[1.75] == 60.5
+    assert row.title == "table 6, Gaussian + Consistency (λ=5), σ=0.50"
+    assert paper.find("11:5").lbd == (5.0, 10.0, 20.0)
+    assert (paper.find("9:5").m, paper.find("9:5").acr) == (4, 1.666)
+    assert (paper.find("7:5").acr, paper.find("7:5").acr_sd, paper.find("7:5").sigma) == (1.6549, 0.0011, 0.5)
+    assert paper.find("4:8").network == "cifar_densenet40" and paper.find("2:5").digits == 0
+
+
+def test_costs_and_settings():
+    assert [(c.hyperparameters, c.hours) for c in paper.costs()] == [(None, 4.6), (2, 8.7), (4, 23.1), (4, 14.1)]
+    assert [(s.epsilon, s.m) for s in paper.attack_settings()] == [(255, 4), (512, 2), (512, 2), (255, 1), (512, 1)]
+
+
+@pytest.mark.parametrize("name", ["6", "6:0", "6:19", "12:1", "3:1", "x:y", "6:8:1", "-1:2"])
+def test_what_is_not_a_row_is_refused(name):
+    with pytest.raises(InputError, match=r"table|TABLE"):
+        paper.find(name)
+
+
+def test_the_paper_uses_nothing_of_ours():
+    for file in (Path(paper.__file__).parent).glob("*.py"):
+        used = set(re.findall(r"smoothcert\.(\w+)", file.read_text()))
+        assert used <= {"paper", "errors"}

@@ -1,0 +1,78 @@
+"""Every row of the paper trains a step and certifies two images.
+
+The deep networks would take minutes over all rows, so a ResNet-8 stands in for them; objective, attack with all its
+steps, optimiser and noise are the row's own. Two images are one batch: not cut by m. Each network in full has a test
+of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from smoothcert.certification.target import open_target
+from smoothcert.data import Dataset
+from smoothcert.recipes import RECIPES, Recipe, find, to_dict
+from smoothcert.smoothed.classifier import SmoothedClassifier
+from smoothcert.training.log import read_training_log
+from smoothcert.training.loop import Step, build_network, train
+
+ROWS = [name for name in RECIPES if not name.startswith("mnist5k/") and not name.endswith("/text")]
+PARAMETERS = {
+    "lenet": 431_080,
+    "cifar_resnet20": 272_474,
+    "cifar_resnet110": 1_730_714,
+    "cifar_densenet40": 211_978,
+    "imagenet_resnet50": 25_557_032,
+}
+CPU = torch.device("cpu")
+
+
+def random_images(shape: tuple[int, ...], images: int, num_classes: int = 10) -> Dataset:
+    rng = np.random.Generator(np.random.PCG64(0))
+    pixels = rng.integers(0, 256, (images, *shape)).astype(np.uint8)
+    return Dataset.of("random", "train", pixels, np.arange(images), num_classes)
+
+
+def train_and_certify(recipe: Recipe, data: Dataset, folder: Path, n0: int) -> None:
+    """One step of the real loop, then the run opened as `certify` does."""
+    events = list(train(recipe, folder, data, data, CPU))
+    assert [type(event) for event in events].count(Step) == 1
+    (epoch,) = read_training_log(folder / "train.jsonl")
+    assert all(math.isfinite(value) for value in epoch.values())
+    target = open_target(str(folder), CPU)
+    assert target.noise == recipe.objective.noise and target.about["recipe"] == to_dict(recipe)
+    g = SmoothedClassifier(target.f, target.noise, target.num_classes)
+    for index in range(len(data)):
+        x, _ = data.batch(torch.tensor([index]))
+        certificate = g.certify(x[0], n0, 10, 0.001, index=index)
+        assert sum(certificate.estimation) == 10 and 0 <= certificate.radius <= 3.9 * target.noise.scale
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_trains_one_step_and_certifies_two_images_with_a_stand_in_for_deep_networks(
+    name: str, tmp_path: Path
+) -> None:
+    row = find(name)
+    small, shape = (row.model, (1, 28, 28)) if row.model == "lenet" else ("cifar_resnet8", (3, 32, 32))
+    recipe = replace(row, model=small, epochs=1, batch=2, split_batch=False)
+    train_and_certify(recipe, random_images(shape, 2), tmp_path, n0=4)
+
+
+@pytest.mark.parametrize("model", PARAMETERS)
+def test_every_network_in_full_trains_one_step_and_certifies_an_image(model: str, tmp_path: Path) -> None:
+    name = next(name for name in ROWS if "/consistency" in name and find(name).model == model)
+    shape = {"lenet": (1, 28, 28), "imagenet_resnet50": (3, 224, 224)}.get(model, (3, 32, 32))
+    classes = 1000 if model.startswith("imagenet") else 10
+    recipe = replace(find(name), epochs=1, batch=1, split_batch=False)
+    assert sum(p.numel() for p in build_network(recipe, classes).parameters()) == PARAMETERS[model]
+    train_and_certify(recipe, random_images(shape, 1, classes), tmp_path, n0=1)
+
+
+def test_no_row_has_another_network() -> None:
+    assert {recipe.model for recipe in RECIPES.values()} == set(PARAMETERS)

@@ -1,0 +1,144 @@
+"""Every printed row has its recipe, with the printed settings, and every recipe of the paper its printed row."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from smoothcert import paper
+from smoothcert.attacks import PGD
+from smoothcert.errors import InputError
+from smoothcert.noise import Gaussian
+from smoothcert.objectives import MACER, Consistency, CrossEntropy, MeanSquared, Stability
+from smoothcert.paper import Row
+from smoothcert.recipes import ALIASES, RECIPES, Recipe, certification_of, find, matching, printed, printed_rows
+from smoothcert.recipes.cost import estimate
+
+LINKS = list(printed.links())
+OF_THE_PAPER = [name for name in RECIPES if not name.startswith("mnist5k/") and not name.endswith("/text")]
+KINDS = {
+    "gaussian": (CrossEntropy,),
+    "consistency": (CrossEntropy, Consistency),
+    "smoothadv": (CrossEntropy,),
+    "smoothadv-best": (CrossEntropy,),
+    "smoothadv+consistency": (CrossEntropy, Consistency),
+    "stability": (Stability,),
+    "macer": (MACER,),
+    "mse": (CrossEntropy, MeanSquared),
+    "kl": (CrossEntropy, Consistency),
+    "cross-entropy": (CrossEntropy, Consistency),
+}
+
+
+def test_every_printed_row_has_one_recipe_and_a_row_of_several_settings_one_for_each() -> None:
+    recipes: dict[str, list[str]] = {row.name: [] for row in paper.rows()}
+    for name, row in LINKS:
+        recipes[row].append(name)
+    for row in paper.rows():
+        assert len(recipes[row.name]) == max(1, len(row.lbd)), (row.title, recipes[row.name])
+
+
+def test_every_recipe_of_the_paper_has_a_printed_row() -> None:
+    assert {ALIASES.get(name, name) for name, _ in LINKS} == set(OF_THE_PAPER)
+    assert all(printed_rows(name) for name in OF_THE_PAPER)
+    assert set(ALIASES.values()) <= set(RECIPES) and not set(ALIASES) & set(RECIPES)
+
+
+@pytest.mark.parametrize(("name", "row"), LINKS)
+@pytest.mark.parametrize("suffix", ["", "/text"])
+def test_a_recipe_has_the_settings_of_its_row(name: str, row: str, suffix: str) -> None:
+    recipe, line = find(name + suffix), paper.find(row)
+    objective = recipe.objective
+    assert (recipe.data, recipe.model) == (line.dataset, line.network)
+    assert objective.noise == Gaussian(line.sigma) and name.split("/")[0] != "mnist5k"
+    assert tuple(type(term) for term in objective.terms) == KINDS[line.method]
+    assert (objective.attack is not None) == line.method.startswith("smoothadv")
+    if line.lbd:
+        assert objective.terms[-1].lbd in line.lbd  # type: ignore[attr-defined]
+    if line.m is not None:
+        assert objective.m == line.m
+    assert line.name in printed_rows(name)
+    _schedule(recipe)
+    _entropy_weight(recipe, line)
+
+
+def _schedule(recipe: Recipe) -> None:
+    every, epochs, lr, batch = {
+        "mnist": (30, 90, 0.01, 256),
+        "cifar10": (50, 150, 0.1, 256),
+        "imagenet": (30, 90, 0.1, 200),
+    }[recipe.data]
+    assert (recipe.epochs, recipe.lr, recipe.batch) == (epochs, lr, batch)
+    assert recipe.schedule.every == every  # type: ignore[attr-defined]
+    assert (recipe.momentum, recipe.weight_decay, recipe.seed, recipe.reduced) == (0.9, 1e-4, 0, None)
+
+
+def _entropy_weight(recipe: Recipe, line: Row) -> None:
+    term = recipe.objective.terms[-1]
+    if isinstance(term, Consistency):
+        usual = 0.1 if (line.dataset, line.sigma) == ("imagenet", 1.0) else 0.5
+        assert term.eta == {"kl": 0.0, "cross-entropy": term.lbd}.get(line.method, usual)
+
+
+@pytest.mark.parametrize("setting", paper.attack_settings(), ids=lambda s: f"{s.dataset}-{s.sigma}")
+def test_smoothadv_has_its_best_settings_of_table_5(setting: paper.AttackSetting) -> None:
+    data = setting.dataset.lower().replace("-", "")
+    names = [f"{data}/smoothadv/{setting.sigma:.2f}"]
+    if data == "cifar10":
+        names = [f"cifar10/{method}/{setting.sigma:.2f}" for method in ("smoothadv-best", "smoothadv+consistency")]
+    for name in names:
+        if name == "cifar10/smoothadv-best/0.25":  # not printed
+            continue
+        objective = find(name).objective
+        attack = objective.attack
+        assert isinstance(attack, PGD) and attack.warmup == 10
+        assert (attack.epsilon, attack.steps, objective.m) == (setting.epsilon / 256, setting.steps, setting.m)
+
+
+def test_fixed_settings_of_smoothadv_and_those_of_macer() -> None:
+    for name in ("cifar10", "cifar10-resnet20", "cifar10-densenet40"):
+        objective = find(f"{name}/smoothadv/0.50").objective
+        assert (objective.attack, objective.m) == (PGD(255 / 256, 10, warmup=10, project_first=False), 8)
+    starts = {s: find(f"cifar10/macer/{s}").objective.terms[0] for s in ("0.25", "0.50", "1.00")}
+    assert starts == {
+        "0.25": MACER(0.25, 12.0, 8.0, 16.0, 0),
+        "0.50": MACER(0.5, 4.0, 8.0, 16.0, 0),
+        "1.00": MACER(1.0, 12.0, 8.0, 16.0, 51),
+    }
+
+
+def test_certification_is_the_papers() -> None:
+    for name in OF_THE_PAPER:
+        recipe = find(name)
+        c = certification_of(recipe.data)
+        assert (c.n0, c.n, c.alpha) == (100, 100_000, 0.001)
+        votes = estimate(recipe, c).votes
+        assert votes == 100_100 * (500 if recipe.data == "imagenet" else 10_000)
+
+
+def test_cost_counts_passes_as_the_paper_orders_its_training_times() -> None:
+    methods = ("gaussian", "consistency", "macer", "smoothadv-best")
+    passes = [estimate(r := find(f"cifar10/{m}/0.50"), certification_of(r.data)).passes_per_image for m in methods]
+    assert passes == [1, 2, 16, 22]
+    assert estimate(find("cifar10/stability/0.50"), certification_of("cifar10")).passes_per_image == 2
+    hours = {c.method: c.hours for c in paper.costs()}
+    assert hours["Gaussian + Consistency"] / hours["Gaussian"] == pytest.approx(2, abs=0.2)
+
+
+def test_a_name_is_found_as_it_is_by_glob_or_by_part() -> None:
+    assert matching("mnist/gaussian/0.50") == ["mnist/gaussian/0.50"]
+    assert len(matching("mnist/*/0.50")) == 6
+    assert "ablation/m/2/0.50" in matching("ablation/m") and len(matching("ablation/m/*/*")) == 9
+    assert len(matching("ablation/m/*/text")) == 9 and not any(n.endswith("/text") for n in matching(""))
+    with pytest.raises(InputError, match="smoothcert recipes"):
+        matching("zzz")
+    with pytest.raises(InputError, match=r"did you mean cifar10/consistency/0\.50\?"):
+        find("cifar10/consistancy/0.50")
+    assert find("cifar10/stability/1.00") is find("cifar10/stability-lbd1/1.00")
+
+
+def test_recipes_do_not_wait_for_torch() -> None:
+    code = "import sys, smoothcert.recipes.cost; assert not {'torch', 'scipy.stats'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

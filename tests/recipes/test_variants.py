@@ -1,0 +1,119 @@
+"""--set, --scale and TOML: variants of a recipe that are checked, marked, and survive being written down."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from smoothcert.attacks import PGD
+from smoothcert.errors import InputError
+from smoothcert.noise import Gaussian
+from smoothcert.objectives import MACER, Consistency
+from smoothcert.recipes import (
+    RECIPES,
+    Certification,
+    find,
+    from_dict,
+    override,
+    scaled,
+    scaled_certification,
+    to_dict,
+    to_toml,
+)
+from smoothcert.recipes.file import read_recipe
+from smoothcert.recipes.schedule import LinearDecay, StepDecay
+
+BOTH = "cifar10/smoothadv+consistency/1.00"
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_prints_and_survives_toml_and_json(name: str, tmp_path: Path) -> None:
+    for recipe in (RECIPES[name], scaled(RECIPES[name], 0.02)):
+        (tmp_path / "r.toml").write_text(to_toml(recipe), "utf-8")
+        assert read_recipe(tmp_path / "r.toml") == recipe
+        assert from_dict(json.loads(json.dumps(to_dict(recipe)))) == recipe
+        assert repr(recipe.objective.noise) in repr(recipe)
+
+
+def test_words_that_toml_must_quote_survive_too(tmp_path: Path) -> None:
+    recipe = replace(find(BOTH), reduced='a "word" \\ with\ttab, λ and a\nline', lr=1e-5, weight_decay=0.0)
+    (tmp_path / "r.toml").write_text(to_toml(recipe), "utf-8")
+    assert read_recipe(tmp_path / "r.toml") == recipe
+
+
+@pytest.mark.parametrize("path", ["objective.terms.consistency.lbd", "objective.lbd", "consistency.lbd", "lbd"])
+def test_a_value_is_set_by_its_path_or_by_as_much_of_it_as_is_needed(path: str) -> None:
+    changed = override(find(BOTH), [f"{path}=10"])
+    assert changed.objective.terms[1] == Consistency(10.0)
+    assert replace(changed, objective=find(BOTH).objective) == find(BOTH)
+
+
+def test_several_values_are_checked_together() -> None:
+    macer = override(find("cifar10/macer/0.50"), ["noise.sigma=0.3", "macer.sigma=0.3", "epochs=5", "nesterov=true"])
+    assert macer.objective.noise == Gaussian(0.3) and macer.objective.terms == (MACER(0.3, 4.0, 8.0, 16.0),)
+    assert (macer.epochs, macer.nesterov) == (5, True)
+    words = override(find(BOTH), ["data=fake", 'model="lenet"', "schedule={kind='linear_decay', warmup=2}"])
+    assert (words.data, words.model, words.schedule) == ("fake", "lenet", LinearDecay(2.0))
+
+
+def test_an_attack_is_taken_away_or_given_whole() -> None:
+    assert override(find(BOTH), ["objective.attack=none"]).objective.attack is None
+    given = override(find("mnist/gaussian/0.50"), ['objective.attack={kind="pgd", epsilon=1, steps=4}'])
+    assert given.objective.attack == PGD(1.0, 4)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("lr", "PATH=VALUE"),
+        ("=3", "PATH=VALUE"),
+        ("lr=", "PATH=VALUE"),
+        ("lbdd=3", "no 'lbdd': did you mean lbd"),
+        ("objective.atack.steps=3", "no 'objective.atack.steps': did you mean steps"),
+        ("seed=3", "--seed"),
+        ("reduced=no", "--scale"),
+        ("lr=fast", "lr must be of type float"),
+        ("lr=none", "lr is missing"),
+        ("epochs=0", "epochs must be at least 1"),
+        ("objective.m=1", "Consistency needs m >= 2"),
+        ("steps=2.5", "steps must be of type int"),
+    ],
+)
+def test_a_wrong_setting_gets_one_clear_line(setting: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        override(find(BOTH), [setting])
+    assert "\n" not in str(error.value)
+
+
+def test_what_could_be_two_things_is_refused() -> None:
+    with pytest.raises(InputError, match=r"objective\.noise\.sigma or objective\.terms\.macer\.sigma"):
+        override(find("mnist/macer/0.50"), ["sigma=0.3"])
+
+
+def test_a_scaled_recipe_shrinks_all_that_is_told_in_epochs_and_says_so() -> None:
+    macer = scaled(find("mnist/macer/0.50"), 0.1)
+    assert (macer.epochs, macer.schedule, macer.objective.terms[0].start) == (9, StepDecay(3), 3)  # type: ignore[attr-defined]
+    assert macer.reduced == "scale 0.1: 9 of 90 epochs" and to_dict(macer)["reduced"] == macer.reduced
+    attacked = scaled(find(BOTH), 0.3)
+    assert attacked.objective.attack.warmup == 3 and attacked.epochs == 45  # type: ignore[union-attr]
+    tiny = scaled(find(BOTH), 1e-4)
+    assert tiny.epochs == 1 and tiny.objective.attack.warmup == 1 and tiny.schedule == StepDecay(1)  # type: ignore[union-attr]
+    assert scaled(find(BOTH), 1.0) is find(BOTH) and "reduced" not in to_dict(find(BOTH))
+    for scale in (0.0, -1.0, 1.5, float("nan")):
+        with pytest.raises(InputError, match="--scale"):
+            scaled(find(BOTH), scale)
+
+
+def test_a_scaled_certification_has_fewer_votes_on_evenly_spaced_images() -> None:
+    assert scaled_certification(Certification(), 0.02) == Certification(n=2000, every=50)
+    assert scaled_certification(Certification(every=100), 0.1) == Certification(n=10_000, every=1000)
+    assert scaled_certification(Certification(), 1e-6).n == 100
+    assert scaled_certification(Certification(), 1.0) == Certification()
+
+
+def test_a_mark_that_is_no_text_is_refused() -> None:
+    with pytest.raises(InputError, match="reduced must be a text"):
+        from_dict(to_dict(find(BOTH)) | {"reduced": 3})
