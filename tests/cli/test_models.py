@@ -12,7 +12,14 @@ from tests.cli.running import fails, smoothcert
 
 FAST = ["--n", "50", "--every", "10", "--device", "cpu", "--batch", "50"]
 FAKE = ["--dataset", "fake", "--sigma", "0.25"]
-FACTORY = "from smoothcert.models import LeNet\n\ndef small():\n    return LeNet(10)\n\ndef seven():\n    return LeNet(7)\n"
+FACTORY = """from smoothcert.models import LeNet
+
+def small():
+    return LeNet(10)
+
+def seven():
+    return LeNet(7)
+"""
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ COMMANDS = {
     "export-tsv": "write a certification as the community's TSV",
     "data": "list data sets, or fetch one",
     "cost": "what trainings cost: memory, time by phase, hyperparameters",
+    "gaps": "how far one image is from being misclassified under noise (figure 1)",
     "import": "turn somebody else's checkpoint into a run",
     "export": "write a run's network as ONNX or safetensors",
 }

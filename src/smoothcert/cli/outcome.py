@@ -40,10 +40,12 @@ def print_plan(tasks: list[Task], as_json: bool) -> None:
         rows = " ".join(task.item.rows) or "none"
         lines.append([str(task.folder), rows, train, certify, hours(p.training_hours), hours(p.certification_hours)])
     print_table(header, lines)
-    total = sum((p.training_hours or 0) + (p.certification_hours or 0) for _, p in plan)
+    estimates = [hour for _, p in plan for hour in (p.training_hours, p.certification_hours)]
+    known = [hour for hour in estimates if hour is not None]
+    left = f"about {hours(sum(known))} h" if len(known) == len(estimates) else f"at least {hours(sum(known))} h"
     reduced = next((t.recipe.reduced for t, _ in plan if t.recipe.reduced), None)
     mark = f"; reduced run, {reduced.partition(':')[0]}" if reduced else ""
-    print(f"\n{len(plan)} runs, about {hours(total)} h left on {MACHINE} (an estimate){mark}")
+    print(f"\n{len(plan)} runs, {left} left on {MACHINE} (an estimate){mark}")
 
 
 def print_verdicts(
