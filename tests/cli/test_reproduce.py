@@ -9,12 +9,12 @@ import pytest
 
 from smoothcert import paper
 from smoothcert.analysis import Results
+from smoothcert.analysis.beside_paper import tolerance
 from smoothcert.certification.log import read_log
 from smoothcert.cli.reproduce import Reproduce
 from smoothcert.errors import InputError
 from smoothcert.recipes import RECIPES, find, from_dict, override, scaled, to_dict
 from smoothcert.reproduction import compare, items
-from smoothcert.reproduction.verdict import tolerance
 from tests.cli.running import fails, smoothcert
 
 FAKE = ["--set", "data=fake", "batch=64", "--scale", "0.03", "--device", "cpu"]
@@ -41,6 +41,7 @@ def test_a_reduced_run_goes_from_training_to_the_papers_cells_and_says_reduced(r
     assert out.count("scale 0.03: 3 of 90 epochs") == 4 + 2  # two trainings, two certifications, two printed rows
     lines = out.splitlines()
     assert [line[:13] for line in lines if line.startswith("ours")] == ["ours, reduced"] * 2
+    assert out.count("changed data=fake; changed batch=64") == 2
     assert "[6:7]" in out and "[7:2]" in out and "± s.d., seeds" in out and "paper" in out and "gap" in out
     assert lines[-1] == "2 rows: 2 reduced run"
 
@@ -138,7 +139,7 @@ def test_verdicts_follow_the_stated_rule():
 def test_no_verdict_where_less_or_other_work_was_done():
     row, full = paper.find("7:2"), certified([1.558])
     assert compare(row, [full], [0]).verdict == "agrees"
-    assert compare(row, [full], [0], changed=True).verdict == "changed recipe"
+    assert compare(row, [full], [0], changed=["lr=1"]).verdict == "changed recipe"
     assert compare(row, [certified([1.558], n=1000)], [0]).verdict == "reduced run"
     assert compare(row, [certified([1.558], selected=20_000)], [0]).verdict == "unfinished"
     reduced = to_dict(scaled(find("mnist/gaussian/0.50"), 0.5))

@@ -140,3 +140,13 @@ def test_wrong_shapes_and_counts_are_refused():
         SmoothedClassifier(linear, Gaussian(0.5), 1)
     with pytest.raises(InputError, match="indices"):
         SmoothedClassifier(linear, Gaussian(0.5), 3).votes(IMAGES, 10, index=[1, 2])
+
+
+def test_the_batch_size_that_is_found_changes_no_vote_and_buffers_are_kept():
+    expected = Voter(linear, Gaussian(0.5), 3, batch=100).count([Request(IMAGES[0], 0, "s", 0, 9000)])
+    voter = Voter(linear, Gaussian(0.5), 3)
+    assert (voter.count([Request(IMAGES[0], 0, "s", 0, 9000)]) == expected).all()
+    buffers = voter._buffers
+    assert voter._size is not None and voter._size.now in (100, 200, 400, 800)
+    assert (voter.count([Request(IMAGES[0], 0, "s", 0, 9000)]) == expected).all()
+    assert voter._buffers is buffers and len(buffers.inputs) <= 1024

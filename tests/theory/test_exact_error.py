@@ -2,7 +2,7 @@
 
 Exact: the law of the votes is walked from question to question, nothing is sampled. A half-space whose error rate is
 q has exactly the radius σ Φ⁻¹(1 − q). Seen red: one error missed at every look (a test of its own below), thresholds
-and radii 0.1 % too large, the top-up at full α, a stop that is not asked for.
+(and the radius of the pair bound) 0.1 % too large, half the votes of the runner-up missed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def too_large(procedure, q, selection=(18, 2), missed=0):
     if (ask := procedure.next(start)).stage == "selection":
         start = replace(start, selection=selection)
         ask = procedure.next(start)
-    paths, wrong, n = {((), 0): (start, 1.0)}, 0.0, 0
+    paths, wrong = {((), 0): (start, 1.0)}, 0.0
     while paths:
         arrived, sums = paths, defaultdict(float)
         paths, kept = {}, {}
@@ -68,7 +68,6 @@ def too_large(procedure, q, selection=(18, 2), missed=0):
                     key = (same_future(procedure, looked), e + more)
                     kept[key] = looked
                     sums[key] += mass * p
-        n += 1
         for key, looked in kept.items():
             if procedure.next(looked) is not None:
                 paths[key] = (looked, sums[key])
@@ -154,3 +153,11 @@ def test_a_thousand_classes_are_one_against_the_rest():
     assert whole.radius == certify([20, 0], [4001, 999], Gaussian(0.5), 0.001).radius
     pair = conclude(build("paper", Gaussian(0.5), 20, 5000, bound="pair"), whole.evidence)
     assert pair.radius > 1.5 * whole.radius and pair.follows
+
+
+def test_the_pair_radius_is_rounded_down_and_matches_the_textbook():
+    procedure = build("paper", Gaussian(0.5), 20, 10_000, bound="pair")
+    found = conclude(procedure, Evidence().selected([20, 0, 0]).looked([7000, 2000, 1000])).radius
+    first, second = stats.beta.ppf(0.0009, 7000, 3001), stats.beta.isf(0.0001, 2001, 8000)
+    textbook = 0.5 / 2 * (stats.norm.ppf(first) - stats.norm.ppf(second))
+    assert found == pytest.approx(textbook, rel=1e-5) and found < textbook

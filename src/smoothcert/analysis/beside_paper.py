@@ -85,11 +85,7 @@ def rounded_as_printed(results: Results) -> Results:
 
 
 def beside(results: Results, row: Row) -> BesidePaper:
-    """Agrees: the ACRs differ by no more than two runs of one recipe do in 95 of 100 cases, and rounding.
-
-    The test images are the same, so it is the seed that tells two full runs apart: its deviation is known from table 7
-    on MNIST. Elsewhere the standard error over images stands for it, which is generous.
-    """
+    """Our cells beside those of `row`; the verdict is that of the ACR, by `tolerance`."""
     grid = grid_of(results)
     asked = [(r, percent) for r, percent in row.accuracy if grid is None or r in grid]
     radii = [r for r, _ in asked]
@@ -109,14 +105,17 @@ def beside(results: Results, row: Row) -> BesidePaper:
 def _verdict(results: Results, acr: Cell | None, row: Row) -> str:
     if acr is None or reductions(results) or len(results) < (results.about.get("selected") or 0):
         return "reduced"
-    seeds = seed_deviation(row)
-    spread = acr.standard_error if seeds is None else math.sqrt(2) * seeds
-    rounding = 0.5 * 10 ** -(3 if row.acr_sd is None else 4)
-    return "agrees" if abs(acr.gap) <= 2 * spread + rounding else "differs"
+    return "agrees" if abs(acr.gap) <= tolerance(row, None, acr.standard_error) else "differs"
 
 
-def seed_deviation(row: Row) -> float | None:
-    """Standard deviation of this row's ACR over seeds, where table 7 has the same setting."""
-    key = (row.dataset, row.network, row.method, row.sigma, row.lbd, row.m)
-    same = (r for r in rows(7) if (r.dataset, r.network, r.method, r.sigma, r.lbd, r.m) == key)
-    return next((r.acr_sd for r in same), None)
+def tolerance(row: Row, radius: float | None, error: float, deviation: float | None = None) -> float:
+    """A cell agrees when |gap| ≤ 3 √(s.e.² + s.d.²) + half a unit of the last printed digit; radius None is the ACR.
+
+    s.e. is over images and s.d. over our seeds, with the paper's own where it prints one. Three, not two: a table is
+    a hundred cells. ImageNet's accuracies are cut off, not rounded, so there it is a whole unit.
+    """
+    if radius is None:
+        theirs, rounding = row.acr_sd or 0.0, 0.5 * 10 ** -(3 if row.acr_sd is None else 4)
+    else:
+        theirs, rounding = 0.0, 0.05 if row.digits else 1.0
+    return 3 * math.sqrt(error**2 + (deviation or 0.0) ** 2 + theirs**2) + rounding

@@ -76,7 +76,8 @@ def print_verdicts(
 def _print_row(item: Item, verdict: RowVerdict) -> None:
     row, first = verdict.row, verdict.cells[0]
     seeds = ", ".join(map(str, verdict.seeds))
-    less = f" ({'; '.join(verdict.reductions)})" if verdict.reductions else ""
+    notes = [*verdict.reductions, *(f"changed {setting}" for setting in verdict.changed)]
+    less = f" ({'; '.join(notes)})" if notes else ""
     print(f"{row.title} [{row.name}]  {item.name}, seed {seeds}: {verdict.verdict}{less}")
     header = ["", *("ACR" if c.radius is None else f"{c.radius:.2f}" for c in verdict.cells)]
     digits = [(4 if row.acr_sd is not None else 3) if c.radius is None else 1 for c in verdict.cells]
@@ -119,6 +120,7 @@ def _as_dict(item: Item, verdict: RowVerdict) -> dict[str, Any]:
         "seeds": verdict.seeds,
         "verdict": verdict.verdict,
         "reductions": verdict.reductions,
+        "changed": verdict.changed,
         "cells": cells,
     }
 

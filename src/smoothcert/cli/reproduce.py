@@ -111,7 +111,7 @@ class Reproduce:
         from smoothcert.paper import find as find_row
         from smoothcert.reproduction import compare
 
-        changed = bool(self.variant.settings)
+        changed = self.variant.settings
         return [
             (item, compare(find_row(row), list(by_seed.values()), list(by_seed), changed))
             for item, by_seed in results.items()

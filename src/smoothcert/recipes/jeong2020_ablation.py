@@ -1,8 +1,8 @@
 """Tables 8, 9 and 10 of Jeong & Shin (2020): the loss, the number of draws m and the weight λ, on MNIST.
 
 Plain names train as the released code does, since the printed numbers come from it; `…/text` as the paper says.
-The printed rows "cross-entropy" of table 8 are, cell for cell, those of Consistency (η = 0.5) in tables 6 and 10:
-either one setting was printed twice, or η hardly matters. The recipes here have η = λ, as the text defines the loss.
+The printed rows "cross-entropy" of table 8 are, cell for cell, those of Consistency in tables 6 and 10: the same runs
+were printed twice; which η they had is not said. The recipes here have η = λ, as the text defines that loss.
 """
 
 from __future__ import annotations

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from smoothcert.analysis import Results
-from smoothcert.analysis.beside_paper import beside, reductions
+from smoothcert.analysis.beside_paper import beside, reductions, tolerance
 from smoothcert.paper import Row
 
 REDUCED, CHANGED, UNFINISHED, AGREES, DIFFERS = "reduced run", "changed recipe", "unfinished", "agrees", "differs"
@@ -38,15 +37,15 @@ class RowVerdict:
     seeds: tuple[int, ...]
     cells: tuple[Compared, ...]
     reductions: tuple[str, ...]
+    changed: tuple[str, ...]
+    """settings that are not the row's"""
     verdict: str
 
 
-def compare(row: Row, everything: Sequence[Results], seeds: Sequence[int], changed: bool = False) -> RowVerdict:
-    """A cell agrees when |gap| ≤ 3 √(s.e.² + s.d.²) + half a unit of the last printed digit, else it differs.
+def compare(row: Row, everything: Sequence[Results], seeds: Sequence[int], changed: Sequence[str] = ()) -> RowVerdict:
+    """A cell agrees when |gap| ≤ `tolerance`, else it differs; the row's verdict is that of its ACR.
 
-    s.e. is over images and s.d. over our seeds, with the paper's own where it prints one. Three, not two: a table is
-    a hundred cells. ImageNet's accuracies are cut off, not rounded, so there it is a whole unit. The row's verdict is
-    that of its ACR. None is given on a run that did less than the paper, is not finished, or has other settings.
+    None is given on a run that did less than the paper, is not finished, or has other settings.
     """
     less = tuple(dict.fromkeys(words for results in everything for words in reductions(results)))
     unfinished = any(len(results) < (results.about.get("selected") or 0) for results in everything)
@@ -59,12 +58,4 @@ def compare(row: Row, everything: Sequence[Results], seeds: Sequence[int], chang
         gap = fmean(c.gap for c in same)
         verdict = barred or (AGREES if abs(gap) <= tolerance(row, first.radius, error, deviation) else DIFFERS)
         cells.append(Compared(first.radius, fmean(values), error, deviation, first.paper, gap, verdict))
-    return RowVerdict(row, tuple(seeds), tuple(cells), less, cells[0].verdict)
-
-
-def tolerance(row: Row, radius: float | None, error: float, deviation: float | None) -> float:
-    if radius is None:
-        theirs, rounding = row.acr_sd or 0.0, 0.5 * 10 ** -(3 if row.acr_sd is None else 4)
-    else:
-        theirs, rounding = 0.0, 0.05 if row.digits else 1.0
-    return 3 * math.sqrt(error**2 + (deviation or 0.0) ** 2 + theirs**2) + rounding
+    return RowVerdict(row, tuple(seeds), tuple(cells), less, tuple(changed), cells[0].verdict)
