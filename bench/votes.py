@@ -124,7 +124,7 @@ def speeds(name: str, seconds: float, clock: Callable[[], float]) -> dict[str, A
         variants["ART"] = art
     for run in variants.values():
         run()  # first calls choose kernels
-    voter.count([Request(x, 0, "warm-up", 0, 5 * votes if votes >= 800 else votes)])  # and find the batch size
+    voter.count([Request(x, 0, "warm-up", 0, 8000 if votes >= 800 else votes)])  # and find the batch size
     taken: dict[str, list[float]] = {variant: [] for variant in variants}
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(taken["engine"]) < 3:

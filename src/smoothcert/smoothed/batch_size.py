@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-_TRIALS = 6  # of each size, the least time counts; the first of them also chooses kernels and allocates
+_TRIALS = 4  # of each size, the least time counts; the first of them also chooses kernels and allocates
 _LEAST, _MOST, _NUMBERS = 16, 1024, 2**22  # of votes in a batch, and of numbers; 8 times as many off the CPU
 
 
@@ -40,10 +40,12 @@ class BatchSize:
         enough = 1.05 * min(self._seconds.values())
         return min(size for size, seconds in self._seconds.items() if seconds <= enough)
 
-    def next(self) -> int:
-        """Called by the thread that draws noise, one batch ahead: a size may be tried once too often."""
+    def next(self, left: int) -> int:
+        """The size of the next batch, of `left` votes still to come: a size they cannot fill is not tried on them.
+
+        Called by the thread that draws noise, one batch ahead: a size may be tried once too often."""
         trial = self._trials[:1]
-        return trial[0] if trial else self.now
+        return trial[0] if trial and trial[0] <= left else self.now
 
     @contextlib.contextmanager
     def timed(self, rows: int) -> Iterator[None]:

@@ -168,7 +168,8 @@ class Voter:
 def pieces(requests: Sequence[Request], block: int, size: BatchSize) -> Iterator[list[Piece]]:
     """All votes asked for, in order, cut at the ends of blocks and batches."""
     batch: list[Piece] = []
-    rows, filled = size.next(), 0
+    left = sum(r.stop - r.start for r in requests)
+    rows, filled = size.next(left), 0
     for number, request in enumerate(requests):
         vote = request.start
         while vote < request.stop:
@@ -178,7 +179,8 @@ def pieces(requests: Sequence[Request], block: int, size: BatchSize) -> Iterator
             vote, filled = vote + take, filled + take
             if filled == rows:
                 yield batch
-                batch, rows, filled = [], size.next(), 0
+                left -= filled
+                batch, rows, filled = [], size.next(left), 0
     if batch:
         yield batch
 
