@@ -4,15 +4,17 @@ import pytest
 import torch
 
 from smoothcert.certification.log import LogWriter, read_log
-from smoothcert.certification.run import Settings, certify_images
+from smoothcert.certification.run import certify_images
 from smoothcert.certification.selection import Selection
 from smoothcert.data import load
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
 from smoothcert.smoothed.classifier import SmoothedClassifier
+from smoothcert.smoothed.paper import Paper
 
 TEST = load("fake", "test")
-SETTINGS = Settings(n0=20, n=100)
+NOISE = Gaussian(0.5)
+CERTIFY = Paper(NOISE, n0=20, n=100)
 
 
 def f(x):
@@ -20,10 +22,10 @@ def f(x):
     return -torch.cdist(x.flatten(1), patterns)
 
 
-def certify(log, settings=SETTINGS, selection=Selection(every=4), limit=None, stop_after=None, seed=0):  # noqa: B008
-    g = SmoothedClassifier(f, Gaussian(0.5), 10, seed=seed)
+def certify(log, procedure=CERTIFY, selection=Selection(every=4), limit=None, stop_after=None, seed=0):  # noqa: B008
+    g = SmoothedClassifier(f, NOISE, 10, seed=seed)
     rows = []
-    for row in certify_images(g, TEST, log, settings, selection, "test", {"model": "nearest"}, limit):
+    for row in certify_images(g, TEST, log, procedure, selection, "test", {"model": "nearest"}, limit):
         rows.append(row)
         if len(rows) == stop_after:
             break
@@ -88,9 +90,9 @@ def test_other_settings_are_refused_and_named(tmp_path):
     certify(log, stop_after=2)
     before = log.read_bytes()
     for kwargs, named in [
-        ({"settings": Settings(n0=20, n=200)}, "n: 100 there, 200 asked for"),
-        ({"settings": Settings(n0=20, n=100, alpha=0.01)}, "alpha"),
-        ({"settings": Settings(n0=20, n=100, seed=1), "seed": 1}, "seed"),
+        ({"procedure": Paper(NOISE, n0=20, n=200)}, "n: 100 there, 200 asked for"),
+        ({"procedure": Paper(NOISE, n0=20, n=100, alpha=0.01)}, "alpha"),
+        ({"seed": 1}, "seed"),
         ({"selection": Selection(every=5)}, "selection.every"),
     ]:
         with pytest.raises(InputError, match=named):

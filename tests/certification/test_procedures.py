@@ -10,7 +10,7 @@ from smoothcert.analysis import read_results, summarize
 from smoothcert.analysis.metrics import default_radii, paired_difference
 from smoothcert.analysis.tables import as_json, cells
 from smoothcert.certification.log import read_log
-from smoothcert.certification.run import Settings, certify_images
+from smoothcert.certification.run import certify_images
 from smoothcert.certification.selection import Selection
 from smoothcert.data import load
 from smoothcert.errors import InputError
@@ -98,9 +98,7 @@ def test_paper_and_curve_certify_the_same_radii_where_votes_tell():
 def run(log, kind, stop_after=None):
     procedure, rows = of(kind), []
     g = SmoothedClassifier(f, NOISE, 10)
-    for row in certify_images(
-        g, TEST, log, Settings(20, 300), Selection(every=4), "test", {"model": "nearest"}, procedure=procedure
-    ):
+    for row in certify_images(g, TEST, log, procedure, Selection(every=4), "test", {"model": "nearest"}):
         rows.append(row)
         if len(rows) == stop_after:
             break

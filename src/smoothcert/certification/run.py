@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +23,23 @@ from smoothcert.smoothed.paper import Paper
 from smoothcert.smoothed.procedure import Procedure
 
 
-@dataclass(frozen=True)
-class Settings:
-    """CERTIFY's parameters; with the model, the noise and the image they decide a certificate."""
-
-    n0: int = 100
-    n: int = 100_000
-    alpha: float = 0.001
-    seed: int = 0
-
-
 def certify_images(
     g: SmoothedClassifier,
     data: ImageSet,
     log: Path,
-    settings: Settings,
+    procedure: Procedure,
     selection: Selection,
     name: str,
     about: dict[str, Any],
     limit: int | None = None,
-    procedure: Procedure | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield every row of the log, old ones first, then new ones as they are certified and safely written.
 
     `about` is what there is to say of the model; `limit` ends after that many images of the selection, so that a
-    later call can go on. `procedure` is CERTIFY with these settings unless another is given, which then decides how
-    many votes are drawn; images that need fewer are finished earlier.
+    later call can go on. Images that need fewer votes than others are finished earlier.
     """
-    procedure = Paper(g.noise, settings.n0, settings.n, settings.alpha) if procedure is None else procedure
-    if g.seed != settings.seed:
-        raise InputError(f"the classifier's seed {g.seed} is not the settings' {settings.seed}")
+    if procedure.noise != g.noise:
+        raise InputError(f"the procedure is for {procedure.noise}, the classifier votes under {g.noise}")
     images = selection.of(len(data))
     decides = {
         **about,
@@ -67,7 +54,7 @@ def certify_images(
         "noise": to_dict(g.noise),
         "num_classes": g.num_classes,
         **procedure.header(),
-        "seed": settings.seed,
+        "seed": g.seed,
         "device": g.device.type,
     }
     if limit is not None and limit < 1:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -19,6 +19,7 @@ from smoothcert.models.weights import digest, load_weights
 from smoothcert.noise import Noise
 from smoothcert.recipes.serialize import noise_from_dict
 from smoothcert.run_folder import RunFolder
+from smoothcert.smoothed.classifier import SmoothedClassifier
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,9 @@ class Target:
     about: dict[str, Any]
     log: Path
     """where its certificates go unless another place is named"""
+
+    def smoothed(self, seed: int, device: torch.device, batch: int | Literal["auto"] = "auto") -> SmoothedClassifier:
+        return SmoothedClassifier(self.f, self.noise, self.num_classes, seed=seed, batch=batch, device=device)
 
     def require_fit(self, test_set: ImageSet) -> None:
         if test_set.shape != self.input_shape:

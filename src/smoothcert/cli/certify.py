@@ -13,11 +13,9 @@ from smoothcert.cli.model import Model
 from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
-    import torch
-
-    from smoothcert.certification.run import Settings
     from smoothcert.certification.selection import Selection
     from smoothcert.certification.target import Target
+    from smoothcert.smoothed.classifier import SmoothedClassifier
     from smoothcert.smoothed.procedure import Procedure
 
 
@@ -61,20 +59,17 @@ class Certify:
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
-        from smoothcert.certification.run import Settings
         from smoothcert.certification.selection import Selection
         from smoothcert.certification.target import open_target
         from smoothcert.smoothed.procedure import build
 
-        settings = Settings(self.n0, self.n, self.alpha, self.seed)
         selection = Selection(self.every, *(self.range or (0, None)))
         device = self.machine.ready()
         target = open_target(self.run, device, self.model.wishes())
         options = {"bound": self.bound, "radii": self.radii, "label_aware": self.label_aware}
         procedure = build(self.procedure, target.noise, self.n0, self.n, self.alpha, **options)  # type: ignore[arg-type]
-        log = certify_showing(
-            target, settings, selection, device, self.machine, self.batch, self.limit, self.out, procedure
-        )
+        g = target.smoothed(self.seed, device, self.batch)
+        log = certify_showing(target, g, procedure, selection, self.machine, self.limit, self.out)
         from smoothcert.analysis import read_results, summarize
         from smoothcert.analysis.tables import floored
         from smoothcert.certification.log import read_log
@@ -94,37 +89,32 @@ class Certify:
 
 def certify_showing(
     target: Target,
-    settings: Settings,
+    g: SmoothedClassifier,
+    procedure: Procedure,
     selection: Selection,
-    device: torch.device,
     machine: Machine,
-    batch: int | Literal["auto"] = "auto",
     limit: int | None = None,
     out: Path | None = None,
-    procedure: Procedure | None = None,
 ) -> Path:
     """Certify what is missing with a progress bar; the log it is written to."""
     from smoothcert.certification.run import certify_images
     from smoothcert.cli.display import bar
     from smoothcert.files import sole_owner
-    from smoothcert.smoothed.certify import require_enough
-    from smoothcert.smoothed.classifier import SmoothedClassifier
 
-    if procedure is None:
-        require_enough(settings.n, settings.alpha)
     if target.data is None:
         raise InputError(f"{target.name}: does not say its data: name a data set with --dataset")
     test_set = machine.load(target.data, "test")
     target.require_fit(test_set)
-    g = SmoothedClassifier(target.f, target.noise, target.num_classes, seed=settings.seed, batch=batch, device=device)
     log = out or target.log
     images = selection.of(len(test_set))[:limit]
     with sole_owner(log.parent, log.name), bar() as progress:
         task = progress.add_task(f"certify {target.name}", total=len(images), note="")
-        radii, correct, mean = 0.0, 0, procedure is None or not procedure.floors_radii
-        rows = certify_images(g, test_set, log, settings, selection, target.name, target.about, limit, procedure)
+        radii, correct = 0.0, 0
+        rows = certify_images(g, test_set, log, procedure, selection, target.name, target.about, limit)
         for done, row in enumerate(rows, 1):
             radii, correct = radii + row["radius"] * row["correct"], correct + row["correct"]
-            so_far = f"ACR {radii / done:.3f}" if mean else f"certified {100 * correct / done:.1f}%"
+            so_far = (
+                f"ACR {radii / done:.3f}" if not procedure.floors_radii else f"certified {100 * correct / done:.1f}%"
+            )
             progress.update(task, completed=done, note=f"{so_far}  {row['seconds']:.1f} s/image")
     return log

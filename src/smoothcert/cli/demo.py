@@ -27,21 +27,22 @@ class Demo:
         from smoothcert.analysis.metrics import default_radii, paired_difference
         from smoothcert.analysis.plots import plot_curves
         from smoothcert.analysis.tables import cells
-        from smoothcert.certification.run import Settings
         from smoothcert.certification.selection import Selection
         from smoothcert.certification.target import open_target
         from smoothcert.cli.certify import certify_showing
         from smoothcert.cli.display import print_table
         from smoothcert.cli.train import train_showing
         from smoothcert.recipes import find
+        from smoothcert.smoothed.paper import Paper
 
         device = self.machine.ready()
-        settings, selection = Settings(n=self.n, seed=self.seed), Selection(self.every)
         runs = [self.out / f"{method}-seed{self.seed}" for method in ("gaussian", "consistency")]
         for run in runs:
             recipe = find(f"mnist5k/{run.name.partition('-')[0]}/0.50")
             train_showing(replace(recipe, seed=self.seed), run, self.machine)
-            certify_showing(open_target(str(run), device), settings, selection, device, self.machine)
+            target = open_target(str(run), device)
+            g, procedure = target.smoothed(self.seed, device), Paper(target.noise, n=self.n)
+            certify_showing(target, g, procedure, Selection(self.every), self.machine)
         results = [read_results(run) for run in runs]
         radii = default_radii(results)
         print_table(*cells([summarize(r, radii) for r in results]))

@@ -45,11 +45,10 @@ class Predict:
 
     def __call__(self) -> None:
         from smoothcert.certification.target import open_target
-        from smoothcert.smoothed.classifier import SmoothedClassifier
 
         device = self.machine.ready()
         target = open_target(self.run, device, self.model.wishes())
-        g = SmoothedClassifier(target.f, target.noise, target.num_classes, seed=self.seed, device=device)
+        g = target.smoothed(self.seed, device)
         if self.images:
             for number, path in enumerate(self.images):
                 x = read_image(path, target.input_shape)

@@ -84,13 +84,13 @@ class Reproduce:
     def _run(self, task: Task, say: Callable[[str], None]) -> Results:
         """Each step is done only as far as it is not done yet; a folder of another recipe is refused."""
         from smoothcert.analysis import read_results
-        from smoothcert.certification.run import Settings
         from smoothcert.certification.selection import Selection
         from smoothcert.certification.target import open_target
         from smoothcert.cli.certify import certify_showing
         from smoothcert.cli.train import train_showing
         from smoothcert.recipes import to_dict
         from smoothcert.run_folder import RunFolder
+        from smoothcert.smoothed.paper import Paper
 
         recipe, run, wanted = task.recipe, RunFolder(task.folder), task.certification
         device = self.machine.ready()
@@ -100,9 +100,10 @@ class Reproduce:
         if not run.model.exists():
             row = train_showing(recipe, task.folder, self.machine)
             say(f"trained {task.folder}: noisy test accuracy {100 * row['test_noisy_accuracy']:.1f}%{marked}")
-        settings = Settings(wanted.n0, wanted.n, wanted.alpha, recipe.seed)
         target = open_target(str(task.folder), device)
-        log = certify_showing(target, settings, Selection(wanted.every), device, self.machine)
+        g = target.smoothed(recipe.seed, device)
+        procedure = Paper(target.noise, wanted.n0, wanted.n, wanted.alpha)
+        log = certify_showing(target, g, procedure, Selection(wanted.every), self.machine)
         results = read_results(log)
         say(f"certified {task.folder}: {len(results)} images{marked}")
         return results
