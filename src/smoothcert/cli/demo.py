@@ -16,7 +16,7 @@ class Demo:
     """folder for the runs and the plot"""
     seed: int = 0
     """of training and certification"""
-    n: int = 10_000
+    n: int = 5_000
     """votes for each certificate (the paper takes 100,000)"""
     every: int = 10
     """certify every k-th of the 1,000 held-out images"""
