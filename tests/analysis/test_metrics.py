@@ -80,6 +80,13 @@ def test_tables_show_the_same_numbers_in_every_format():
     assert all(len(row) == len(header) for row in rows) and rows[1][5] == "not stated"
 
 
+def test_a_column_never_claims_a_larger_radius_than_it_was_computed_at():
+    s = [summarize(results([(1, 1, 0.2551)]), [0.0, 0.255])]
+    assert cells(s)[0][-2:] == ["0.00", "0.255"]
+    assert list(json.loads(FORMATS["json"](s))[0]["certified_accuracy"]) == ["0", "0.255"]
+    assert FORMATS["csv"](s).splitlines()[0].endswith("0.00,0.255")
+
+
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
 def test_plots_are_written(tmp_path, ending):
     path = tmp_path / "deep" / f"plot.{ending}"

@@ -17,7 +17,7 @@ Rows = list[list[str]]
 def cells(summaries: Sequence[Summary]) -> tuple[list[str], Rows]:
     """Header and rows: accuracies in percent, means rounded to nearest, radii down."""
     radii = list(summaries[0].certified_accuracy)
-    header = ["name", "ACR", "± s.e.", "images", "abstained", "n", "α", "max r", *(f"{r:.2f}" for r in radii)]
+    header = ["name", "ACR", "± s.e.", "images", "abstained", "n", "α", "max r", *(radius_name(r) for r in radii)]
     rows = [
         [
             s.name,
@@ -33,6 +33,15 @@ def cells(summaries: Sequence[Summary]) -> tuple[list[str], Rows]:
         for s in summaries
     ]
     return header, rows
+
+
+def radius_name(radius: float) -> str:
+    """Two decimals, or all of them: a column must not claim a larger radius than it was computed at.
+
+    >>> radius_name(0.5), radius_name(0.255)
+    ('0.50', '0.255')
+    """
+    return f"{radius:.2f}" if float(f"{radius:.2f}") == radius else repr(float(radius))
 
 
 def floored(value: float, digits: int) -> str:
@@ -71,7 +80,7 @@ def comma_separated(summaries: Sequence[Summary]) -> str:
     ]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*keys, *(f"{r:.2f}" for r in radii)])
+    writer.writerow([*keys, *(radius_name(r) for r in radii)])
     for s in summaries:
         writer.writerow([*(getattr(s, k) for k in keys), *s.certified_accuracy.values()])
     return out.getvalue()
@@ -103,7 +112,9 @@ def as_json(summaries: Sequence[Summary]) -> str:
     listed = []
     for s in summaries:
         entry = asdict(s)
-        entry["certified_accuracy"] = {f"{r:g}": v for r, v in s.certified_accuracy.items()}
+        entry["certified_accuracy"] = {
+            f"{r:g}" if float(f"{r:g}") == r else repr(r): v for r, v in s.certified_accuracy.items()
+        }
         if not math.isfinite(s.acr_standard_error):
             entry["acr_standard_error"] = None
         listed.append(entry)

@@ -46,6 +46,7 @@ class Compare:
 
 
 def _print(found: Comparison) -> None:
+    from smoothcert.analysis.tables import radius_name
     from smoothcert.cli.display import print_table
 
     level = f"{100 * found.confidence:g} %"
@@ -61,7 +62,7 @@ def _print(found: Comparison) -> None:
     header = ["radius", "A %", "B %", "A − B", level, "only A", "only B", "McNemar p"]
     rows = [
         [
-            f"{d.radius:.2f}",
+            radius_name(d.radius),
             f"{100 * d.one:.2f}",
             f"{100 * d.other:.2f}",
             f"{100 * d.difference:+.2f}",
