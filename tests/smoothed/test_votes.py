@@ -1,5 +1,6 @@
 """The vote engine: the same votes however the work is cut, and refusals where a certificate would be void."""
 
+import threading
 from itertools import pairwise
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from torch import nn
 
 from smoothcert.errors import InputError
+from smoothcert.models import build, frozen
 from smoothcert.noise import NOISES, Gaussian, Laplace
 from smoothcert.noise.stream import generator_for
 from smoothcert.smoothed.classifier import SmoothedClassifier
@@ -146,7 +148,49 @@ def test_the_batch_size_that_is_found_changes_no_vote_and_buffers_are_kept():
     expected = Voter(linear, Gaussian(0.5), 3, batch=100).count([Request(IMAGES[0], 0, "s", 0, 9000)])
     voter = Voter(linear, Gaussian(0.5), 3)
     assert (voter.count([Request(IMAGES[0], 0, "s", 0, 9000)]) == expected).all()
-    buffers = voter._buffers
+    buffers = voter._buffers[0]
     assert voter._size is not None and voter._size.now in (100, 200, 400, 800)
     assert (voter.count([Request(IMAGES[0], 0, "s", 0, 9000)]) == expected).all()
-    assert voter._buffers is buffers and len(buffers.inputs) <= 1024
+    assert voter._buffers == {0: buffers} and len(buffers.inputs) <= 1024
+
+
+def test_several_workers_cast_the_votes_of_one_and_leave_the_threads_as_they_were():
+    network = frozen(build("lenet", 10))
+    assert network.concurrent
+    image, threads = torch.rand(1, 28, 28), torch.get_num_threads()
+    requests = [Request(image, 0, "s", 0, 700), Request(image, 1, "s", 50, 333)]
+    torch.set_num_threads(1)
+    try:
+        alone = Voter(network, Gaussian(0.5), 10, batch=100)
+        expected = alone.count(requests)
+        torch.set_num_threads(3)
+        voter = Voter(network, Gaussian(0.5), 10, batch=100)
+        assert (voter.count(requests) == expected).all()
+        assert len(voter._buffers) == 3 and len(alone._buffers) == 1
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_somebody_elses_network_is_called_by_one_thread_at_a_time():
+    assert not frozen(nn.Sequential(nn.Flatten(), nn.Linear(42, 3))).concurrent
+    busy = []
+
+    def f(x):
+        busy.append(threading.get_ident())
+        return linear(x)
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        Voter(f, Gaussian(0.5), 3, batch=10).count([Request(IMAGES[0], 0, "s", 0, 200)])
+    finally:
+        torch.set_num_threads(threads)
+    assert set(busy) == {threading.get_ident()}
+
+
+def test_trials_of_batch_sizes_end_also_when_calls_are_smaller_than_a_size():
+    voter = Voter(linear, Gaussian(0.5), 3)
+    for start in range(0, 20_000, 500):  # 800 is never filled
+        voter.count([Request(IMAGES[0], 0, "s", start, start + 500)])
+    assert voter._size is not None and voter._size.now <= 400 and len(voter._size._seconds) >= 3

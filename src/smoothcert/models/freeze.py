@@ -28,10 +28,12 @@ class Frozen(nn.Module):
     certificates, and `variant` names it there.
     """
 
-    def __init__(self, f: nn.Module, variant: str) -> None:
+    def __init__(self, f: nn.Module, variant: str, concurrent: bool) -> None:
         super().__init__()
         self.f = f
         self.variant: str = variant
+        self.concurrent: bool = concurrent
+        """several threads may call it at once: true of our networks, not known of others'"""
         self.input_range: tuple[float, float] = getattr(f, "input_range", (0.0, 1.0))
         self.input_shape: tuple[int, ...] | None = getattr(f, "input_shape", None)
         self.memory_format: torch.memory_format = getattr(f, "memory_format", torch.contiguous_format)
@@ -55,7 +57,7 @@ def frozen(f: nn.Module) -> Frozen:
     """
     if isinstance(f, Frozen):
         return f
-    words = []
+    words, ours = [], isinstance(f, Foldable)
     if isinstance(f, Foldable):
         f = copy.deepcopy(f)
         pairs = f.foldable()
@@ -66,7 +68,7 @@ def frozen(f: nn.Module) -> Frozen:
     if getattr(f, "memory_format", None) == torch.channels_last:
         f = f.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         words.append("channels-last")
-    return Frozen(f, ", ".join(words) or AS_GIVEN).eval()
+    return Frozen(f, ", ".join(words) or AS_GIVEN, ours).eval()
 
 
 def _fold(f: nn.Module, convolution: str, norm: str) -> None:

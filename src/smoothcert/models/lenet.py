@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from smoothcert.models.pool import max_pool
+
 
 class LeNet(nn.Module):
     """conv 1→20 (5), pool; conv 20→50 (5), pool; 800 → 500 → K: 431,080 parameters at K = 10."""
@@ -19,10 +21,9 @@ class LeNet(nn.Module):
         self.fc2 = nn.Linear(500, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = self.conv1(x).relu_()
-        x = nn.functional.max_pool2d(x, 2)
-        x = self.conv2(x).relu_()
-        x = nn.functional.max_pool2d(x, 2)
+        # relu ∘ pool = pool ∘ relu, with a quarter of the work
+        x = max_pool(self.conv1(x)).relu_()
+        x = max_pool(self.conv2(x)).relu_()
         x = self.fc1(x.flatten(1)).relu_()
         return self.fc2(x)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 
@@ -26,7 +27,9 @@ class BatchSize:
         self.shape, self.device = shape, device
         self.sizes = [given] if given is not None else sizes[-4:]
         self._trials = [] if given is not None else [s for _ in range(_TRIALS) for s in self.sizes]
+        self._begun: list[int] = []  # trials handed out by `next`, and not yet timed
         self._seconds: dict[int, float] = {}  # least per vote, by size
+        self._lock = threading.Lock()
 
     @property
     def largest(self) -> int:
@@ -41,16 +44,23 @@ class BatchSize:
         return min(size for size, seconds in self._seconds.items() if seconds <= enough)
 
     def next(self, left: int) -> int:
-        """The size of the next batch, of `left` votes still to come: a size they cannot fill is not tried on them.
-
-        Called by the thread that draws noise, one batch ahead: a size may be tried once too often."""
-        trial = self._trials[:1]
-        return trial[0] if trial and trial[0] <= left else self.now
+        """The size of the next batch, of `left` votes still to come: a size they cannot fill is not tried on them."""
+        with self._lock:
+            trial = next((size for size in self._trials if size <= left), None)
+            if trial is None:
+                return self.now
+            self._trials.remove(trial)
+            self._begun.append(trial)
+            return trial
 
     @contextlib.contextmanager
     def timed(self, rows: int) -> Iterator[None]:
-        """Time one forward pass of a size on trial."""
-        if self._trials[:1] != [rows]:
+        """Time one forward pass, if its size is on trial."""
+        with self._lock:
+            on_trial = rows in self._begun
+            if on_trial:
+                self._begun.remove(rows)
+        if not on_trial:
             yield
             return
         self._wait()
@@ -58,8 +68,8 @@ class BatchSize:
         yield
         self._wait()
         taken = (time.perf_counter() - start) / rows
-        self._seconds[rows] = min(taken, self._seconds.get(rows, taken))
-        self._trials.pop(0)
+        with self._lock:
+            self._seconds[rows] = min(taken, self._seconds.get(rows, taken))
 
     def _wait(self) -> None:
         if self.device.type in ("cuda", "mps"):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from smoothcert.noise.stream import generator_for
 from smoothcert.smoothed.batch_size import BatchSize
 
 Votes = NDArray[np.int64]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,10 @@ class Piece(NamedTuple):
 
 
 class Buffers:
-    """What a batch needs, twice: one is filled with noise while the other is voted on."""
+    """What one worker needs for a batch: allocated once, filled again and again."""
 
     def __init__(self, rows: int, shape: tuple[int, ...], block: int, voter: Voter) -> None:
-        self.noise = [torch.empty((rows, *shape), device=voter.device) for _ in range(2)]
+        self.noise = torch.empty((rows, *shape), device=voter.device)
         self.inputs = torch.empty((rows, *shape), device=voter.device)
         if self.inputs.dim() == 4:
             self.inputs = self.inputs.contiguous(memory_format=voter.memory_format)
@@ -66,9 +68,10 @@ class Voter:
     What remains is the arithmetic of f: a kernel may sum in another order for another batch size, which can flip the
     vote of an input that lies on the decision boundary to within float32 rounding.
 
-    On the CPU one thread draws the next batch's noise (torch does so on one core, without Python's lock) while f
-    works on this one's. An accelerator queues both, and is waited for once, at the end. `batch` is a number, or
-    None: the fastest of a few sizes, which are tried on the first votes asked for.
+    On the CPU a network that allows it (`concurrent`) is run by one worker per thread, each on batches of its own:
+    two workers with one thread each never wait for each other, as the two threads of one pass do after every layer.
+    Any other f is called by one thread at a time. An accelerator is waited for once, at the end. `batch` is a number,
+    or None: the fastest of a few sizes, which are tried on the first votes asked for.
     """
 
     f: Callable[[Tensor], Tensor]
@@ -79,7 +82,7 @@ class Voter:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     memory_format: torch.memory_format = torch.contiguous_format
     _size: BatchSize | None = field(default=None, init=False, repr=False)
-    _buffers: Buffers | None = field(default=None, init=False, repr=False)
+    _buffers: dict[int, Buffers] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.num_classes < 2:
@@ -90,14 +93,13 @@ class Voter:
     def count(self, requests: Sequence[Request]) -> Votes:
         """(R, K) votes per request and class. Requests share batches, so many small ones fill the machine too."""
         refuse_training_mode(self.f)
-        counts = torch.zeros(len(requests) * self.num_classes, dtype=torch.int64, device=self.device)
-        if requests:
-            with torch.inference_mode():
-                self._run(requests, counts)
-        votes: Votes = counts.view(len(requests), self.num_classes).cpu().numpy()
+        if not requests:
+            return np.zeros((0, self.num_classes), np.int64)
+        with torch.inference_mode():
+            votes: Votes = self._run(requests).view(len(requests), self.num_classes).cpu().numpy()
         return votes
 
-    def _run(self, requests: Sequence[Request], counts: Tensor) -> None:
+    def _run(self, requests: Sequence[Request]) -> Tensor:
         shape = tuple(requests[0].x.shape)
         for request in requests:
             if tuple(request.x.shape) != shape:
@@ -106,38 +108,41 @@ class Voter:
         total = sum(r.stop - r.start for r in requests)
         if self._size is None or self._size.shape != shape:
             self._size = BatchSize(shape, block, self.batch, self.device)
-        size, buffers = self._size, self._buffers_for(min(self._size.largest, total), shape, block)
         images = {id(r.x): r.x.to(self.device, torch.float32) for r in requests}
-        finite = torch.ones((), dtype=torch.bool, device=self.device)
-        batches = pieces(requests, block, size)
+        batches, turn = pieces(requests, block, self._size), threading.Lock()
+        rows = min(self._size.largest, total)
 
-        def drawn(slot: int) -> list[Piece]:
-            with torch.inference_mode():  # a mode is of one thread
-                batch = next(batches, [])
-                self._draw(batch, requests, buffers, buffers.noise[slot])
-            return batch
+        def work(worker: int) -> tuple[Tensor, Tensor]:
+            buffers = self._buffers_for(worker, rows, shape, block)
+            counts = torch.zeros(len(requests) * self.num_classes, dtype=torch.int64, device=self.device)
+            finite = torch.ones((), dtype=torch.bool, device=self.device)
+            while True:
+                with turn:
+                    batch = next(batches, None)
+                if batch is None:
+                    return counts, finite
+                self._draw(batch, requests, buffers)
+                finite &= self._tally(batch, requests, images, buffers, counts)
 
-        with ThreadPoolExecutor(1) as ahead:
-            slot, batch, left = 0, drawn(0), total
-            while batch:
-                rows = batch[-1].at + batch[-1].take
-                left -= rows
-                following = ahead.submit(drawn, 1 - slot) if left and self.device.type == "cpu" else None
-                with size.timed(rows):
-                    for piece in batch:
-                        here, x = slice(piece.at, piece.at + piece.take), images[id(requests[piece.number].x)]
-                        torch.add(buffers.noise[slot][here], x, out=buffers.inputs[here])
-                        buffers.owner[here] = piece.number * self.num_classes
-                    finite &= self._tally(buffers, rows, counts)
-                slot = 1 - slot
-                batch = following.result() if following is not None else drawn(slot)
-        if not finite:  # the only wait for the device in the whole call
+        def stop() -> None:
+            with turn:
+                batches.close()
+
+        found = in_parallel(work, self._workers(total), stop)
+        if not all(finite for _, finite in found):  # the only wait for the device in the whole call
             raise InputError("the classifier returned NaN or infinite logits: no certificate can be given")
+        return torch.stack([counts for counts, _ in found]).sum(0)
 
-    def _draw(self, batch: list[Piece], requests: Sequence[Request], buffers: Buffers, noise: Tensor) -> None:
+    def _workers(self, total: int) -> int:
+        assert self._size is not None
+        if self.device.type != "cpu" or not getattr(self.f, "concurrent", False):
+            return 1
+        return min(torch.get_num_threads(), -(-total // min(self._size.sizes)))
+
+    def _draw(self, batch: list[Piece], requests: Sequence[Request], buffers: Buffers) -> None:
         """Whole blocks straight into the batch; of a block that two batches or two calls share, a copy of its rows."""
         for piece in batch:
-            request, here = requests[piece.number], noise[piece.at : piece.at + piece.take]
+            request, here = requests[piece.number], buffers.noise[piece.at : piece.at + piece.take]
             key = (self.seed, request.index, request.stage, piece.block)
             if piece.take == len(buffers.block):
                 self.noise.fill(here, generator_for(self.device, *key))
@@ -148,24 +153,65 @@ class Voter:
                 buffers.block_key = key
             here.copy_(buffers.block[piece.row : piece.row + piece.take])
 
-    def _tally(self, buffers: Buffers, rows: int, counts: Tensor) -> Tensor:
-        logits = self.f(buffers.inputs[:rows])
-        if logits.shape != (rows, self.num_classes):
-            raise InputError(
-                f"the classifier returned shape {tuple(logits.shape)} for {rows} images; "
-                f"({rows}, {self.num_classes}) was expected: check num_classes"
-            )
-        # scatter_add_, for bincount asks the device for its largest entry and waits for the answer
-        counts.scatter_add_(0, buffers.owner[:rows] + logits.argmax(1), buffers.ones[:rows])
-        return logits.isfinite().all()
+    def _tally(
+        self,
+        batch: list[Piece],
+        requests: Sequence[Request],
+        images: dict[int, Tensor],
+        buffers: Buffers,
+        counts: Tensor,
+    ) -> Tensor:
+        """Add the votes of one batch to `counts`; whether all logits are finite."""
+        assert self._size is not None
+        rows = batch[-1].at + batch[-1].take
+        with self._size.timed(rows):
+            for piece in batch:
+                here, x = slice(piece.at, piece.at + piece.take), images[id(requests[piece.number].x)]
+                torch.add(buffers.noise[here], x, out=buffers.inputs[here])
+                buffers.owner[here] = piece.number * self.num_classes
+            logits = self.f(buffers.inputs[:rows])
+            if logits.shape != (rows, self.num_classes):
+                raise InputError(
+                    f"the classifier returned shape {tuple(logits.shape)} for {rows} images; "
+                    f"({rows}, {self.num_classes}) was expected: check num_classes"
+                )
+            # scatter_add_, for bincount asks the device for its largest entry and waits for the answer
+            counts.scatter_add_(0, buffers.owner[:rows] + logits.argmax(1), buffers.ones[:rows])
+            return logits.isfinite().all()
 
-    def _buffers_for(self, rows: int, shape: tuple[int, ...], block: int) -> Buffers:
-        if self._buffers is None or self._buffers.fits[1] != shape or self._buffers.fits[0] < rows:
-            self._buffers = Buffers(rows, shape, block, self)
-        return self._buffers
+    def _buffers_for(self, worker: int, rows: int, shape: tuple[int, ...], block: int) -> Buffers:
+        kept = self._buffers.get(worker)
+        if kept is None or kept.fits[1] != shape or kept.fits[0] < rows:
+            kept = self._buffers[worker] = Buffers(rows, shape, block, self)
+        return kept
 
 
-def pieces(requests: Sequence[Request], block: int, size: BatchSize) -> Iterator[list[Piece]]:
+def in_parallel(work: Callable[[int], Found], workers: int, stop: Callable[[], object]) -> list[Found]:
+    """work(0), work(1), … at once, each with one thread for its arithmetic; one worker keeps all of them.
+
+    `stop` is called where one of them fails or the user has had enough: what the others do then is lost anyway.
+    """
+    if workers == 1:
+        return [work(0)]
+    threads = torch.get_num_threads()
+
+    def alone(worker: int) -> Found:
+        torch.set_num_threads(1)
+        with torch.inference_mode():  # a mode is of one thread
+            return work(worker)
+
+    try:
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                return list(pool.map(alone, range(workers)))
+            except BaseException:
+                stop()
+                raise
+    finally:
+        torch.set_num_threads(threads)  # of everybody: part of what the workers set holds for all threads
+
+
+def pieces(requests: Sequence[Request], block: int, size: BatchSize) -> Generator[list[Piece], None, None]:
     """All votes asked for, in order, cut at the ends of blocks and batches."""
     batch: list[Piece] = []
     left = sum(r.stop - r.start for r in requests)
