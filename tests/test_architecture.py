@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "smoothcert"
 
-EVERYWHERE = {"errors", "files", "environment", "run_folder"}
+EVERYWHERE = {"errors", "files", "environment", "processes", "reading", "run_folder"}
 MAY_USE = {
     "stats": set(),
     "noise": set(),
@@ -21,6 +21,7 @@ MAY_USE = {
     "certification": {"recipes", "smoothed", "noise", "stats", "models", "data"},
     "paper": set(),
     "analysis": {"recipes", "certification", "smoothed", "stats", "noise", "paper"},
+    "audit": {"recipes", "certification", "smoothed", "stats", "noise", "attacks", "models", "data"},
     "reproduction": {"recipes", "analysis", "certification", "training", "paper"},
 }
 ALLOWED = {**MAY_USE, "cli": set(MAY_USE), **{module: set() for module in EVERYWHERE}}

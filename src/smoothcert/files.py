@@ -36,23 +36,27 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def sole_owner(folder: Path, purpose: str) -> Iterator[None]:
-    """Hold `folder` for one process at a time; the lock dies with its owner, also after kill -9."""
+def sole_owner(folder: Path, purpose: str, shared: bool = False) -> Iterator[None]:
+    """Hold `folder` for one process at a time; the lock dies with its owner, also after kill -9.
+
+    Those who hold it shared tolerate each other, but no sole owner.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f".{purpose}.lock").open("a") as file:
         try:
-            _lock(file.fileno())
+            _lock(file.fileno(), shared)
         except OSError as error:
             raise InputError(f"{folder}: another process is busy with it: wait, or use another folder") from error
         yield
 
 
-def _lock(handle: int) -> None:
+def _lock(handle: int, shared: bool) -> None:
     try:
         import fcntl
     except ImportError:  # Windows
         import msvcrt
 
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        if not shared:  # which Windows does not offer
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     else:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)

@@ -9,6 +9,9 @@ from typing import Any
 
 from smoothcert.errors import InputError
 from smoothcert.files import write_atomically
+from smoothcert.reading import parse_json, read_bytes, shown
+
+_LIMIT = 2**14  # bytes: a recipe has some twenty values
 
 
 @dataclass(frozen=True)
@@ -50,17 +53,22 @@ class RunFolder:
             )
 
     def read_recipe(self) -> Any:
+        if not self.recipe.exists():
+            raise InputError(f"{self.path}: not a run folder (no {self.recipe.name})")
         try:
-            return json.loads(self.recipe.read_text())
-        except FileNotFoundError:
-            raise InputError(f"{self.path}: not a run folder (no {self.recipe.name})") from None
+            return parse_json(read_bytes(self.recipe, _LIMIT))
         except ValueError as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"{self.recipe}: not readable as JSON ({error})") from error
 
 
-def differences(found: Any, wanted: Any, where: str = "") -> str:
+def differences(found: Any, wanted: Any, words: tuple[str, str] = ("there", "asked for")) -> str:
     """The first few places where two descriptions differ: "lr: 0.1 there, 0.2 asked for"."""
-    places = list(_differing(found, wanted, where))
+    places = [
+        f"{shown(where)[1:-1]}: {_plain(one)} {words[0]}, {_plain(other)} {words[1]}"
+        for where, one, other in _differing(found, wanted, "")
+    ]
     return "; ".join(places[:3]) + ("; …" if len(places) > 3 else "")
 
 
@@ -69,4 +77,8 @@ def _differing(found: Any, wanted: Any, where: str) -> Any:
         for key in sorted(found.keys() | wanted.keys()):
             yield from _differing(found.get(key), wanted.get(key), f"{where}.{key}" if where else str(key))
     elif found != wanted:
-        yield f"{where}: {found} there, {wanted} asked for"
+        yield where, found, wanted
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) and value.isprintable() and len(value) <= 80 else shown(value)

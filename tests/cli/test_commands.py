@@ -19,7 +19,7 @@ from smoothcert.objectives import CrossEntropy, Objective
 from smoothcert.recipes import Recipe, StepDecay, to_dict
 from tests.cli.running import fails, smoothcert
 
-RECIPE = Recipe("fake", "lenet", Objective(Gaussian(0.25), (CrossEntropy(),)), 3, 0.02, StepDecay(30), batch=32)
+RECIPE = Recipe("fake", "lenet", Objective(Gaussian(0.25), (CrossEntropy(),)), 12, 0.02, StepDecay(30), batch=32)
 COMMAND = [sys.executable, "-m", "smoothcert"]
 TRAIN = ["train", "recipe.json", "--out", "run", "--device", "cpu"]
 CERTIFY = ["certify", "run", "--n", "200", "--device", "cpu", "--every", "4"]

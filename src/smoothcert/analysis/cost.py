@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from smoothcert.errors import InputError
+
 PHASES = ("data", "attack", "descent")
 
 
@@ -26,12 +28,16 @@ class Cost:
 
 def cost(rows: Sequence[Mapping[str, Any]]) -> Cost:
     """The cost of a training log; medians, because the first epoch warms up and others may have been disturbed."""
+    needed = ("seconds", "images_per_second", *(f"seconds_{phase}" for phase in PHASES))
+    for row in rows:
+        if not all(_is_number(row.get(key)) for key in needed):
+            raise InputError(f"a row of the training log does not tell its cost ({', '.join(needed)})")
 
     def middle(key: str) -> float:
         return float(median(row[key] for row in rows))
 
     def peak(key: str) -> int | None:
-        return max((row[key] for row in rows if key in row), default=None)
+        return max((row[key] for row in rows if _is_number(row.get(key))), default=None)
 
     return Cost(
         epochs=len(rows),
@@ -42,3 +48,7 @@ def cost(rows: Sequence[Mapping[str, Any]]) -> Cost:
         peak_memory_process=peak("peak_memory_process"),
         peak_memory_device=peak("peak_memory_device"),
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < 1e15  # false for NaN

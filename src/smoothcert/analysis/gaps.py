@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from smoothcert.analysis.canvas import canvas, legend_name, look
 from smoothcert.errors import InputError
+from smoothcert.reading import read_arrays
+
+_LIMIT = 2**27  # bytes: ten thousand draws of ten methods take a megabyte
 
 
 def log_probability_gap(logits: ArrayLike, label: int) -> NDArray[np.float64]:
@@ -28,11 +31,10 @@ def log_probability_gap(logits: ArrayLike, label: int) -> NDArray[np.float64]:
 
 def read_gaps(path: Path) -> dict[str, NDArray[np.float64]]:
     """A .npz file with one array of gaps per method."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            gaps = {name: np.asarray(file[name], np.float64).ravel() for name in file.files}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as a .npz file of gaps ({error})") from error
+    found = read_arrays(path, _LIMIT)
+    if not all(array.dtype.kind in "iuf" for array in found.values()):
+        raise InputError(f"{path}: must hold arrays of numbers, one per method")
+    gaps = {name: array.astype(np.float64).ravel() for name, array in found.items()}
     if not gaps or not all(len(g) and np.isfinite(g).all() for g in gaps.values()):
         raise InputError(f"{path}: must hold an array of finite gaps per method")
     return gaps

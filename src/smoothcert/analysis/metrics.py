@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothcert.analysis.results import Results
+from smoothcert.analysis.results import LARGEST_RADIUS, Results
 from smoothcert.errors import InputError
 from smoothcert.recipes.serialize import noise_from_dict
 from smoothcert.smoothed.certify import ABSTAIN, largest_radius
@@ -55,7 +55,7 @@ def grid_of(results: Results) -> list[float] | None:
     if results.about.get("procedure") != "curve":
         return None
     radii = results.about.get("radii")
-    if not isinstance(radii, list) or not all(isinstance(r, int | float) for r in radii):
+    if not isinstance(radii, list) or not all(isinstance(r, int | float) and 0 <= r <= LARGEST_RADIUS for r in radii):
         raise InputError(f"{results.name}: a log of `curve` must name its radii")
     return [float(r) for r in radii]
 
@@ -71,6 +71,7 @@ def default_radii(everything: Sequence[Results]) -> list[float]:
 
 def summarize(results: Results, radii: Sequence[float]) -> Summary:
     """ACR = mean of radius · 1[correct], its standard error over images, and CA at the given radii."""
+    _require_numbers(results)
     each, about, grid = contributions(results), results.about, grid_of(results)
     error = float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
     accuracy = {
@@ -89,6 +90,17 @@ def summarize(results: Results, radii: Sequence[float]) -> Summary:
         largest_radius=_largest(about),
         **settings,
     )
+
+
+def _require_numbers(results: Results) -> None:
+    """A header is written by anyone: what is printed and computed with must be what it is printed as."""
+    for key in ("n0", "n", "selected"):
+        value = results.about.get(key)
+        if value is not None and not (type(value) is int and 0 <= value < 2**53):
+            raise InputError(f"{results.name}: its header's {key} is not a whole number")
+    alpha = results.about.get("alpha")
+    if alpha is not None and not (isinstance(alpha, float) and 0 < alpha < 1):
+        raise InputError(f"{results.name}: its header's alpha is not a number between 0 and 1")
 
 
 def _largest(about: dict[str, Any]) -> float | None:

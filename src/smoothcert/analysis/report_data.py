@@ -108,7 +108,7 @@ def about_training(rows: Sequence[Mapping[str, Any]], hyperparameters: int | Non
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300  # false for NaN
 
 
 def _votes(results: Results, i: int) -> list[list[Any]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import io
 import math
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothcert.certification.log import read_log
+from smoothcert.certification.parts import files_of, one_per_log, read_whole, whole_path
 from smoothcert.errors import InputError
-from smoothcert.run_folder import RunFolder
+from smoothcert.reading import read_unzipped
 
 _COLUMNS = ("idx", "label", "predict", "radius", "correct")
 Votes = dict[str, int]
-_LIMIT = 2**28  # bytes of an unpacked TSV log: ten thousand images take half a megabyte
+LARGEST_RADIUS = 1e4  # images in [0, 1]^d are √d apart at most, d in ℓ₁
+_LIMIT = 2**25  # bytes of an unpacked TSV log: ten thousand images take half a megabyte
 
 
 @dataclass(frozen=True)
@@ -47,35 +48,39 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """A run folder, a certification log, or a TSV log (gzipped or not)."""
-    if path.is_dir():
-        log = RunFolder(path).certification_log
-        if not log.exists():
-            raise InputError(f"{path}: holds no certification log: run `smoothcert certify {path}` first")
-        return _from_log(log)
-    if not path.exists():
+    """A run folder, a certification log or one of its parts, or a TSV log; logs may be gzipped."""
+    log = whole_path(path)
+    if path.is_dir() and not files_of(log):
+        raise InputError(f"{path}: holds no certification log: run `smoothcert certify {path}` first")
+    if not path.exists() and not files_of(log):
         raise InputError(f"{path}: no such file or folder")
-    text = _text(path)
-    if text.startswith("{"):
-        return _from_log(path)
-    return _from_tsv(path, text)
-
-
-def _text(path: Path) -> str:
+    if not path.is_file() or _first_byte(path) == b"{":
+        return _from_log(log)
     try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            with gzip.open(io.BytesIO(data)) as file:
-                data = file.read(_LIMIT + 1)
-        if len(data) > _LIMIT:
-            raise InputError(f"{path}: too large for a certification log")
-        return data.decode()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        return _from_tsv(path, read_unzipped(path, _LIMIT).decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: cannot be read ({error.reason})") from error
+
+
+def read_all(paths: Sequence[Path]) -> list[Results]:
+    """One for each log, in order: several parts of one log stand for it together."""
+    return [read_results(path) for path in one_per_log(paths)]
+
+
+def _first_byte(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            first = file.read(2)
+        if first == b"\x1f\x8b":
+            with gzip.open(path) as unpacked:
+                first = unpacked.read(1)
+        return first[:1]
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def _from_log(path: Path) -> Results:
-    log = read_log(path)
+    log = read_whole(path)
     try:
         columns = {key: [row[key] for row in log.rows] for key in ("index", *_COLUMNS[1:])}
         found = _results(path, log.name, columns, log.decides)
@@ -84,7 +89,9 @@ def _from_log(path: Path) -> Results:
     seconds = [row.get("seconds") for row in log.rows]
     return replace(
         found,
-        seconds=np.array([s if isinstance(s, int | float) else math.nan for s in seconds], np.float64),
+        seconds=np.array(
+            [s if isinstance(s, int | float) and abs(s) < 1e15 else math.nan for s in seconds], np.float64
+        ),
         selection=_votes(path, log.rows, "selection"),
         estimation=_votes(path, log.rows, "estimation"),
     )
@@ -96,7 +103,7 @@ def _votes(path: Path, rows: list[dict[str, Any]], key: str) -> tuple[Votes, ...
     if None in found:
         return None
     for votes in found:
-        if not isinstance(votes, dict) or not all(isinstance(v, int) and v >= 0 for v in votes.values()):
+        if not isinstance(votes, dict) or not all(type(v) is int and 0 <= v < 2**53 for v in votes.values()):
             raise InputError(f"{path}: `{key}` must hold whole numbers by class")
     return tuple(votes for votes in found if votes is not None)
 
@@ -130,7 +137,7 @@ def _seconds(cell: str) -> float:
     """H:MM:SS.ffffff as Python prints a timedelta; the column is a courtesy, so what is not one is just unknown."""
     try:
         hours, minutes, seconds = cell.split(":")
-        return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+        return 3600 * float(hours) + 60 * float(minutes) + float(seconds)
     except ValueError:
         return math.nan
 
@@ -138,15 +145,15 @@ def _seconds(cell: str) -> float:
 def _results(path: Path, name: str, columns: dict[str, list[Any]], about: dict[str, Any]) -> Results:
     if not columns["index"]:
         raise InputError(f"{path}: holds no certified image yet")
+    for column in ("index", "label", "predict"):
+        if not all(type(value) is int and abs(value) < 2**53 for value in columns[column]):
+            raise InputError(f"{path}: an index, label or prediction is not a whole number")
+    index, label, predict = (np.array(columns[c], np.int64) for c in ("index", "label", "predict"))
     if len(set(columns["index"])) < len(columns["index"]):
         raise InputError(f"{path}: lists an image twice")
-    if not all(isinstance(r, int | float) and 0 <= r < math.inf for r in columns["radius"]):
-        raise InputError(f"{path}: a radius is negative or not a number")
-    try:
-        index, label, predict = (np.array(columns[c], np.int64) for c in ("index", "label", "predict"))
-    except (ValueError, TypeError, OverflowError):
-        raise InputError(f"{path}: an index, label or prediction is not a whole number") from None
-    if set(columns["correct"]) - {0, 1}:
+    if not all(isinstance(r, int | float) and 0 <= r <= LARGEST_RADIUS for r in columns["radius"]):
+        raise InputError(f"{path}: a radius is negative or not a number of at most {LARGEST_RADIUS:g}")
+    if not all(c in (0, 1) for c in columns["correct"]):
         raise InputError(f"{path}: the column `correct` must hold 0 or 1")
     radius = np.array(columns["radius"], np.float64)
     correct = np.array(columns["correct"], bool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import zlib
@@ -11,9 +12,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from smoothcert.errors import InputError
+from smoothcert.files import write_atomically
+from smoothcert.reading import read_unzipped
 from smoothcert.run_folder import differences
 
 FORMAT = "smoothcert certification log 1"
+_LIMIT = 2**30  # bytes: two million images
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,11 @@ def decode(line: bytes) -> dict[str, Any]:
 
 
 def read_log(path: Path) -> CertificationLog:
-    """All whole rows. A torn last line is what a crash leaves and is dropped; damage anywhere else is an error."""
-    try:
-        lines = path.read_bytes().splitlines(keepends=True)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    """All whole rows, of a log that may be gzipped.
+
+    A torn last line is what a crash leaves and is dropped; damage anywhere else is an error.
+    """
+    lines = io.BytesIO(read_unzipped(path, _LIMIT)).readlines()
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
     if not lines:
@@ -71,11 +73,20 @@ def read_log(path: Path) -> CertificationLog:
         raise InputError(f"{path}: not a certification log of smoothcert")
     seen: set[Any] = set()
     for number, row in enumerate(rows, 2):
-        if row.get("index") in seen:
-            raise InputError(f"{path}: line {number} repeats image {row.get('index')}")
-        seen.add(row.get("index"))
+        index = row.get("index")
+        if type(index) is not int or not 0 <= index < 2**53:
+            raise InputError(f"{path}: line {number} does not say which image it is of")
+        if index in seen:
+            raise InputError(f"{path}: line {number} repeats image {index}")
+        seen.add(index)
     name = str(header.get("name", path.stem))
     return CertificationLog(path, name, header["decides"], header.get("environment", {}), rows, sum(map(len, lines)))
+
+
+def write_log(path: Path, log: CertificationLog) -> None:
+    """All rows at once, over whatever was there; a crash leaves either the old file or the new one."""
+    header = {"format": FORMAT, "name": log.name, "decides": log.decides, "environment": log.environment}
+    write_atomically(path, b"".join(map(encode, (header, *log.rows))))
 
 
 class LogWriter:

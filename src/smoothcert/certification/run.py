@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -10,12 +11,15 @@ from typing import Any
 
 import torch
 
+from smoothcert.certification.crew import Crew
 from smoothcert.certification.log import LogWriter
+from smoothcert.certification.parts import files_of, part_path, read_whole
 from smoothcert.certification.selection import Selection
 from smoothcert.data import ImageSet
 from smoothcert.environment import environment
 from smoothcert.errors import InputError
 from smoothcert.recipes import to_dict
+from smoothcert.run_folder import differences
 from smoothcert.smoothed.certify import Certificate
 from smoothcert.smoothed.classifier import SmoothedClassifier, refuse_values_outside
 from smoothcert.smoothed.drive import Image
@@ -32,12 +36,15 @@ def certify_images(
     name: str,
     about: dict[str, Any],
     limit: int | None = None,
+    crew: Crew | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield every row of the log, old ones first, then new ones as they are certified and safely written.
 
     `about` is what there is to say of the model; `limit` ends after that many images of the selection, so that a
-    later call can go on. Images that need fewer votes than others are finished earlier.
+    later call can go on. Images that need fewer votes than others are finished earlier. In a crew each process
+    certifies images of its own and appends them to its own part of the log; the old rows are those of all parts.
     """
+    crew = crew or Crew()
     if procedure.noise != g.noise:
         raise InputError(f"the procedure is for {procedure.noise}, the classifier votes under {g.noise}")
     images = selection.of(len(data))
@@ -59,19 +66,33 @@ def certify_images(
     }
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be at least 1, not {limit}")
-    writer = LogWriter(
-        log, name, decides, environment() | {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    )
+    started = {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    known = _known(log, decides)
+    path = log if crew.part is None else part_path(log, crew.part)
+    writer = LogWriter(path, name, decides, environment() | started)
     try:
-        yield from writer.rows
-        done = {row["index"] for row in writer.rows}
-        missing = (index for index in images[:limit] if index not in done)
-        for image, certificate, seconds in g.certificates(procedure, _open(g, data, missing)):
+        yield from known
+        done = {row["index"] for row in known}
+        mine = _open(g, data, crew.choose(images[:limit], done))
+        for image, certificate, seconds in g.certificates(procedure, mine, crew.room):
             row = to_row(certificate, image.label, seconds)
             writer.append(row)
+            crew.count_row()
             yield row
     finally:
         writer.close()
+
+
+def _known(log: Path, decides: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the log and of all its parts, whoever wrote them; refused if they were made with other settings."""
+    if not files_of(log):
+        return []
+    whole = read_whole(log)
+    wanted = json.loads(json.dumps(decides))  # tuples are lists there
+    if whole.decides != wanted:
+        found = differences(whole.decides, wanted)
+        raise InputError(f"{log}: was made with other settings ({found}): choose another --out")
+    return whole.rows
 
 
 def _open(g: SmoothedClassifier, data: ImageSet, indices: Iterable[int]) -> Iterator[Image]:

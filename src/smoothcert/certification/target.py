@@ -91,8 +91,13 @@ def _from_run(path: Path, device: torch.device, wishes: Wishes) -> Target:
     except RuntimeError as error:
         raise InputError(f"{file}: does not fit {about['model']}: {' '.join(str(error).split())}") from error
     f = models.frozen(network.to(device))
+    normalization = about["normalization"]
     described: dict[str, Any] = {
-        "model": {"name": about["model"], "variant": f.variant, "sha256": digest(weights)},
+        "model": {
+            "name": about["model"],
+            "variant": f.variant if normalization == "standard" else f"{f.variant}, normalization {normalization}",
+            "sha256": digest(weights),
+        },
         **{key: about[key] for key in ("recipe", "imported") if key in about},
     }
     return Target(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smoothcert.certification.log import CertificationLog, read_log
+from smoothcert.certification.log import CertificationLog
+from smoothcert.certification.parts import read_whole
 from smoothcert.certification.selection import Selection
 from smoothcert.errors import InputError
+from smoothcert.reading import shown
 from smoothcert.recipes.serialize import noise_from_dict
-from smoothcert.run_folder import RunFolder
 from smoothcert.smoothed.certify import conclude
 from smoothcert.smoothed.evidence import Counts, Evidence, Look
 from smoothcert.smoothed.procedure import Procedure, procedure_of
@@ -36,7 +37,7 @@ def verify(path: Path) -> Verification:
     That includes the radius, class, correctness, every count, and through them n, n₀, α and the noise of the header.
     It cannot tell whether f cast these votes or the data set has this label: for that certify again with the seed.
     """
-    log = read_log(RunFolder(path).certification_log if path.is_dir() else path)
+    log = read_whole(path)
     problems: list[tuple[int | None, str]] = []
     votes = 0
     try:
@@ -65,10 +66,11 @@ def _header(log: CertificationLog) -> tuple[Procedure, range]:
     if type(classes) is not int or not 2 <= classes <= 10**6:
         raise InputError(f"the header does not say how many classes there are: num_classes is {classes!r}")
     chosen, data = about.get("selection"), about.get("data")
-    if not isinstance(chosen, Mapping) or not isinstance(data, Mapping) or type(data.get("images")) is not int:
+    images_known = isinstance(data, Mapping) and type(data.get("images")) is int and 0 < data["images"] < 2**53
+    if not isinstance(chosen, Mapping) or not images_known:
         raise InputError("the header does not say which images were selected")
     try:
-        images = Selection(**chosen).of(data["images"])
+        images = Selection(**chosen).of(about["data"]["images"])
     except TypeError as error:
         raise InputError(f"the header's selection cannot be read: {error}") from error
     if len(images) != about.get("selected"):
@@ -105,8 +107,9 @@ def _dense(votes: Any, num_classes: int) -> Counts:
         raise InputError("the votes are missing")
     counts = [0] * num_classes
     for name, count in votes.items():
-        if not (str(name).isdecimal() and str(int(name)) == name and int(name) < num_classes):
-            raise InputError(f"votes for {name!r}, which is not one of the {num_classes} classes")
+        known = len(name) <= 7 and name.isdecimal() and str(int(name)) == name and int(name) < num_classes
+        if not known:
+            raise InputError(f"votes for {shown(name)}, which is not one of the {num_classes} classes")
         if type(count) is not int or count < 1:
             raise InputError(f"{count!r} votes for class {name}")
         counts[int(name)] = count

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from smoothcert import __version__
 from smoothcert.errors import InputError, did_you_mean
+from smoothcert.processes import place
 
 COMMANDS = {
     "demo": "train and certify two classifiers on real digits, and compare them",
@@ -20,8 +21,11 @@ COMMANDS = {
     "train": "train a recipe",
     "reproduce": "train and certify what is missing of a table, and compare it with the paper",
     "certify": "certify a run, or any model, on a test set",
+    "merge": "join the parts of a log that several processes wrote",
     "predict": "predict with a smoothed classifier",
     "verify": "compute a log's certificates again from its votes, without the model",
+    "audit": "attack a log's certificates, and count which of them break",
+    "selftest": "test the noise, and the coverage of certificates whose exact radius is known",
     "table": "certified accuracy and ACR of runs and logs",
     "plot": "certified accuracy against radius",
     "figure": "the paper's figures: panels by σ or ablation, p_A, log-probability gaps",
@@ -34,6 +38,7 @@ COMMANDS = {
     "import": "turn somebody else's checkpoint into a run",
     "export": "write a run's network as ONNX or safetensors",
 }
+SHARED = ("train", "certify")  # what several processes of torchrun can do together
 INTERRUPTED = 130
 
 
@@ -72,7 +77,15 @@ def _run(given: list[str]) -> None:
 
     module = name.replace("-", "_") + "_" * keyword.iskeyword(name)
     command = getattr(import_module(f"smoothcert.cli.{module}"), name.title().replace("-", ""))
-    parse(command, f"smoothcert {name}", given[1:])()
+    try:
+        call = parse(command, f"smoothcert {name}", given[1:])
+        if place().size > 1 and name not in SHARED:
+            raise InputError(f"torchrun is for {' and '.join(SHARED)}: start `smoothcert {name}` without it")
+    except InputError:
+        if not place().first:
+            _leave(2)  # all processes were called alike: the first one says what is wrong
+        raise
+    call()
 
 
 def _overview() -> str:
@@ -89,7 +102,10 @@ def _overview() -> str:
 
 
 def _fail(message: str) -> NoReturn:
-    print(f"smoothcert: {' '.join(message.split())}", file=sys.stderr)
+    rank = os.environ.get("RANK", "0")  # not place(), which may be what failed
+    who = "smoothcert" if rank == "0" else f"smoothcert (process {rank})"
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))  # a file's text may be in it
+    print(f"{who}: {line}", file=sys.stderr)
     _leave(2)
 
 

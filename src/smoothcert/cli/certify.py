@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +15,7 @@ from smoothcert.cli.model import Model
 from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
+    from smoothcert.certification.crew import Crew
     from smoothcert.certification.selection import Selection
     from smoothcert.certification.target import Target
     from smoothcert.smoothed.classifier import SmoothedClassifier
@@ -49,6 +52,8 @@ class Certify:
     """only images FROM … TO − 1"""
     limit: int | None = None
     """stop after this many images; a later call can go on"""
+    shard: str | None = None
+    """I/N: every N-th image from the I-th on, into a part of the log: for N jobs that know nothing of each other"""
     seed: int = 0
     """decides the noise, together with the image's index"""
     batch: int | Literal["auto"] = "auto"
@@ -59,8 +64,10 @@ class Certify:
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
+        from smoothcert.certification.crew import crew_of
         from smoothcert.certification.selection import Selection
         from smoothcert.certification.target import open_target
+        from smoothcert.processes import place
         from smoothcert.smoothed.procedure import build
 
         selection = Selection(self.every, *(self.range or (0, None)))
@@ -69,19 +76,24 @@ class Certify:
         options = {"bound": self.bound, "radii": self.radii, "label_aware": self.label_aware}
         procedure = build(self.procedure, target.noise, self.n0, self.n, self.alpha, **options)  # type: ignore[arg-type]
         g = target.smoothed(self.seed, device, self.batch)
-        log = certify_showing(target, g, procedure, selection, self.machine, self.limit, self.out)
+        crew = crew_of(place(), self.shard)
+        log = certify_showing(target, g, procedure, selection, self.machine, self.limit, self.out, crew)
+        if not crew.leads:
+            return
         from smoothcert.analysis import read_results, summarize
         from smoothcert.analysis.tables import floored
-        from smoothcert.certification.log import read_log
+        from smoothcert.certification.parts import files_of, read_whole
 
         s = summarize(read_results(log), [(self.radii or (0.0,))[0]])
         acr = "" if s.acr is None else f"ACR {s.acr:.3f} ± {s.acr_standard_error:.3f}  "
         ((least, accuracy),) = s.certified_accuracy.items()
         where = "" if least == 0 else f" at radius {least:g}"
-        votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_log(log).rows]
+        votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_whole(log).rows]
         kind = "" if self.procedure == "paper" and self.bound == "single" else f"{self.procedure}, {self.bound} bound, "
+        parts = f" ({len(files_of(log))} files)" if files_of(log) != [log] else ""
         print(
-            f"{log}  {s.images} of {s.selected} images  {acr}certified accuracy {100 * (accuracy or 0.0):.1f}%{where}  "
+            f"{log}{parts}  {s.images} of {s.selected} images  "
+            f"{acr}certified accuracy {100 * (accuracy or 0.0):.1f}%{where}  "
             f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
             f"{sum(votes) / len(votes):,.0f} votes/image, largest radius {floored(s.largest_radius or 0.0, 3)})"
         )
@@ -95,26 +107,49 @@ def certify_showing(
     machine: Machine,
     limit: int | None = None,
     out: Path | None = None,
+    crew: Crew | None = None,
 ) -> Path:
     """Certify what is missing with a progress bar; the log it is written to."""
+    from smoothcert.certification.crew import Crew
     from smoothcert.certification.run import certify_images
     from smoothcert.cli.display import bar
-    from smoothcert.files import sole_owner
 
     if target.data is None:
         raise InputError(f"{target.name}: does not say its data: name a data set with --dataset")
     test_set = machine.load(target.data, "test")
     target.require_fit(test_set)
-    log = out or target.log
+    log, crew = out or target.log, crew or Crew()
     images = selection.of(len(test_set))[:limit]
-    with sole_owner(log.parent, log.name), bar() as progress:
+    with owned(log, crew), bar() as progress:
         task = progress.add_task(f"certify {target.name}", total=len(images), note="")
-        radii, correct = 0.0, 0
-        rows = certify_images(g, test_set, log, procedure, selection, target.name, target.about, limit)
-        for done, row in enumerate(rows, 1):
+        radii, correct, known, note = 0.0, 0, 0, ""
+
+        def show() -> None:
+            left = len(images) - known if crew.todo is None else crew.todo
+            progress.update(task, completed=known + crew.written, total=known + left, note=note)
+
+        rows = certify_images(g, test_set, log, procedure, selection, target.name, target.about, limit, crew)
+        for seen, row in enumerate(rows, 1):
             radii, correct = radii + row["radius"] * row["correct"], correct + row["correct"]
             so_far = (
-                f"ACR {radii / done:.3f}" if not procedure.floors_radii else f"certified {100 * correct / done:.1f}%"
+                f"ACR {radii / seen:.3f}" if not procedure.floors_radii else f"certified {100 * correct / seen:.1f}%"
             )
-            progress.update(task, completed=done, note=f"{so_far}  {row['seconds']:.1f} s/image")
+            note = f"{so_far}  {row['seconds']:.1f} s/image"
+            known += crew.todo is None  # rows of earlier calls come first
+            show()
+        crew.wait(show)
     return log
+
+
+@contextlib.contextmanager
+def owned(log: Path, crew: Crew) -> Iterator[None]:
+    """The locks of a process: on its part, and on the log, which shards share."""
+    from smoothcert.certification.parts import part_path
+    from smoothcert.files import sole_owner
+
+    with contextlib.ExitStack() as locks:
+        if crew.leads:
+            locks.enter_context(sole_owner(log.parent, log.name, shared=crew.tolerates_others))
+        if crew.part is not None:
+            locks.enter_context(sole_owner(log.parent, part_path(log, crew.part).name))
+        yield

@@ -11,9 +11,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from smoothcert.processes import place
+
 
 def bar() -> Progress:
-    """A progress bar on standard error, with rate and time left; silent when that is not a terminal."""
+    """A progress bar on standard error, with rate and time left; silent when that is not a terminal.
+
+    Of several processes only the first has one.
+    """
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
@@ -22,7 +27,7 @@ def bar() -> Progress:
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(elapsed_when_finished=True),
         console=console,
-        disable=not console.is_terminal,
+        disable=not (console.is_terminal and place().first),
         refresh_per_second=4,
     )
 

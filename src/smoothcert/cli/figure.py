@@ -30,7 +30,7 @@ class Figure:
     """ablation: logs of the panel on λ"""
 
     def __call__(self) -> None:
-        from smoothcert.analysis import read_results
+        from smoothcert.analysis import read_all
         from smoothcert.analysis.gaps import plot_gaps, read_gaps
         from smoothcert.analysis.p_a import plot_p_a
         from smoothcert.analysis.plots import Panel, by_ablation, by_sigma, plot_panels
@@ -46,7 +46,7 @@ class Figure:
                 raise InputError("`figure gaps` takes one .npz file with an array of gaps per method")
             plot_gaps(read_gaps(self.logs[0]), out)
         else:
-            results = [read_results(path) for path in self.logs]
+            results = read_all(self.logs)
             if self.kind == "p-a":
                 plot_p_a(results, out)
             elif self.kind == "curves":
@@ -54,7 +54,7 @@ class Figure:
             else:
                 panels = by_ablation(results) if results else []
                 for title, paths in named.items():
-                    read = [read_results(path) for path in paths]
+                    read = read_all(paths)
                     panels += [Panel(title, tuple((r.name, r) for r in read))] if read else []
                 plot_panels(panels, out)
         print(out)

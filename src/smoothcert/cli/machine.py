@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smoothcert.errors import InputError
+from smoothcert.processes import die_with_launcher, place
 
 if TYPE_CHECKING:
     import torch
@@ -35,8 +36,13 @@ class Machine:
             if self.threads < 1:
                 raise InputError(f"--threads must be at least 1, not {self.threads}")
             torch.set_num_threads(self.threads)
+        here = place()
+        if here.size > 1:
+            die_with_launcher()
         cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
         name = self.device if self.device != "auto" else "cuda" if cuda else "mps" if mps else "cpu"
+        if name == "cuda" and here.size > 1:
+            name = f"cuda:{here.local}"
         try:
             device = torch.device(name)
             torch.empty(1, device=device)

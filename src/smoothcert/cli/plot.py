@@ -22,10 +22,10 @@ class Plot:
     """title above the axes (default: number of images, n and alpha)"""
 
     def __call__(self) -> None:
-        from smoothcert.analysis import read_results
+        from smoothcert.analysis import read_all
         from smoothcert.analysis.plots import plot_curves
 
         if not self.logs:
             raise InputError("name at least one run folder or log")
-        plot_curves([read_results(path) for path in self.logs], self.out, self.title)
+        plot_curves(read_all(self.logs), self.out, self.title)
         print(self.out)

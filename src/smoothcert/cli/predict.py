@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from smoothcert.smoothed.classifier import SmoothedClassifier
 
 
+_HEADER = 2**12  # bytes of a .npy file before its numbers, at most
+_FACTOR = 64  # times the model's pixels: larger pictures are not unpacked only to be refused
+
+
 @dataclass(frozen=True)
 class Predict:
     """Predict with a smoothed classifier (PREDICT): images from files, or from the run's test set."""
@@ -97,22 +101,29 @@ def read_image(path: Path, shape: tuple[int, ...]) -> Tensor:
     """A picture or .npy array as the model wants it: (C, H, W) in [0, 1]. Resizing is left to the user."""
     import numpy as np
     import torch
-    from PIL import Image, UnidentifiedImageError
+
+    from smoothcert.data.image import decoded
+    from smoothcert.reading import parse_array, read_bytes
 
     channels, height, width = shape
+    wanted = f"the model takes {channels}×{height}×{width}"
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
     try:
         if path.suffix == ".npy":
-            array = np.load(path, allow_pickle=False).astype(np.float32)
+            array = parse_array(read_bytes(path, _HEADER + 8 * channels * height * width))
+            if array.dtype.kind not in "biuf":
+                raise InputError(f"{path}: holds {array.dtype}, not numbers")
+            array = array.astype(np.float32)
             array = array.reshape(shape) if array.size == channels * height * width else array
         else:
-            with Image.open(path) as picture:
-                array = np.asarray(picture.convert("L" if channels == 1 else "RGB"), np.float32) / 255
+            picture = decoded(str(path), most_pixels=_FACTOR * height * width)
+            array = np.asarray(picture.convert("L" if channels == 1 else "RGB"), np.float32) / 255
             array = array[None] if channels == 1 else array.transpose(2, 0, 1)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError, UnidentifiedImageError, Image.DecompressionBombError) as error:
-        raise InputError(f"{path}: cannot be read as an image ({error})") from error
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{error}: cannot be read as an image; {wanted}") from error
     if array.shape != shape:
-        found = "×".join(map(str, array.shape))
-        raise InputError(f"{path}: is {found}, the model takes {channels}×{height}×{width}: resize it first")
+        raise InputError(f"{path}: is {'×'.join(map(str, array.shape))}, {wanted}: resize it first")
     return torch.from_numpy(np.ascontiguousarray(array))

@@ -36,14 +36,16 @@ class Report:
 
     def __call__(self) -> None:
         from smoothcert.analysis.report import render
+        from smoothcert.certification.parts import one_per_log
         from smoothcert.files import write_atomically
 
-        if not self.logs:
+        logs = one_per_log(self.logs)
+        if not logs:
             raise InputError("name at least one run folder or log")
-        if len(self.paper) > len(self.logs):
-            raise InputError(f"--paper names {len(self.paper)} rows for {len(self.logs)} logs")
-        words = [*self.paper, *["auto"] * (len(self.logs) - len(self.paper))]
-        entries = [self._entry(path, word) for path, word in zip(self.logs, words, strict=True)]
+        if len(self.paper) > len(logs):
+            raise InputError(f"--paper names {len(self.paper)} rows for {len(logs)} logs")
+        words = [*self.paper, *["auto"] * (len(logs) - len(self.paper))]
+        entries = [self._entry(path, word) for path, word in zip(logs, words, strict=True)]
         self.out.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(self.out, render(entries, self.title).encode())
         print(self.out)

@@ -25,7 +25,7 @@ class Table:
     """write it to this file instead (markdown unless --format says otherwise)"""
 
     def __call__(self) -> None:
-        from smoothcert.analysis import read_results, summarize
+        from smoothcert.analysis import read_all, summarize
         from smoothcert.analysis.metrics import default_radii
         from smoothcert.analysis.tables import FORMATS, cells
         from smoothcert.cli.display import print_table
@@ -35,7 +35,7 @@ class Table:
             raise InputError("name at least one run folder or log")
         if any(not 0 <= r < float("inf") for r in self.radii):
             raise InputError("--radii must be numbers >= 0")
-        everything = [read_results(path) for path in self.logs]
+        everything = read_all(self.logs)
         radii = list(self.radii) or default_radii(everything)
         summaries = [summarize(results, radii) for results in everything]
         if self.format == "terminal" and self.out is None:

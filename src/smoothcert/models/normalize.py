@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from smoothcert.errors import InputError, did_you_mean
+from smoothcert.reading import shown
 
 CIFAR10 = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -34,8 +35,8 @@ class Normalize(nn.Module):
 def renormalize(f: nn.Module, normalization: str) -> nn.Module:
     """f with another of the NORMALIZATIONS as its first layer; "standard" leaves what f was built with."""
     if normalization not in NORMALIZATIONS:
-        hint = did_you_mean(normalization, NORMALIZATIONS)
-        raise InputError(f"unknown normalization {normalization!r}{hint}")
+        hint = did_you_mean(normalization[:80], NORMALIZATIONS)
+        raise InputError(f"unknown normalization {shown(normalization)}{hint}")
     own = getattr(f, "normalize", None)
     if normalization == "standard" or (normalization == "none" and own is None):
         return f

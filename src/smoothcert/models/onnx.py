@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from torch import Tensor
 
 from smoothcert.errors import InputError
 from smoothcert.models.extra import one_line, optional
+from smoothcert.reading import shown
 
+_MOST_NUMBERS = 2**26  # of one input: 256 photographs have 39 million
 _PROVIDERS = ("CUDAExecutionProvider", "CPUExecutionProvider")
 
 
@@ -31,10 +35,13 @@ class OnnxModel:
         self.path = path
         self.sha256 = _digest(path)
         self._session = _session(runtime, path)
-        self._input, self._fixed_batch, self.input_shape = _input(path, self._session, input_shape)
         provider = self._session.get_providers()[0]
         self.variant = f"onnxruntime {runtime.__version__}, {provider}"
-        self.num_classes = self._count_classes(num_classes)
+        try:
+            self._input, self._fixed_batch, self.input_shape = _input(path, self._session, input_shape)
+            self.num_classes = self._count_classes(num_classes)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: not an ONNX model, or damaged (a name in it is not text)") from error
 
     def __call__(self, x: Tensor) -> Tensor:
         if x.dtype != torch.float32 or tuple(x.shape[1:]) != self.input_shape:
@@ -55,6 +62,8 @@ class OnnxModel:
             logits = self._session.run(None, {self._input: images})[0]
         except Exception as error:  # onnxruntime's exceptions share no base but this
             raise InputError(f"{self.path}: onnxruntime failed: {one_line(error)}") from error
+        if not isinstance(logits, np.ndarray) or logits.dtype.kind not in "fiu":
+            raise InputError(f"{self.path}: its output is not an array of numbers: export one with the logits alone")
         if logits.ndim != 2 or len(logits) != len(images):
             raise InputError(f"{self.path}: gave {logits.shape} for {len(images)} images, not (batch, classes)")
         return logits[:rows].astype(np.float32, copy=False)
@@ -76,9 +85,12 @@ def _session(runtime: Any, path: Path) -> Any:
     options = runtime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what goes wrong is raised, and said once
     available = runtime.get_available_providers()
+    providers = [name for name in _PROVIDERS if name in available]
     try:
-        return runtime.InferenceSession(str(path), options, [name for name in _PROVIDERS if name in available])
+        # With nothing to fall back to, onnxruntime would print what it raises and try the same again.
+        return runtime.InferenceSession(str(path), options, providers, enable_fallback=int(len(providers) > 1))
     except Exception as error:
         raise InputError(f"{path}: not an ONNX model, or damaged ({one_line(error)})") from error
 
@@ -102,7 +114,10 @@ def _input(path: Path, session: Any, asked: tuple[int, ...] | None) -> tuple[str
     sizes = tuple(shape) if asked is None else asked
     if not all(isinstance(size, int) and size > 0 for size in sizes):
         raise InputError(f"{path}: leaves its image shape {sizes} open: give it with --input-shape, as in 3,32,32")
-    return value.name, batch if isinstance(batch, int) else None, sizes
+    fixed = batch if isinstance(batch, int) and batch > 0 else None
+    if math.prod(sizes) * (fixed or 1) > _MOST_NUMBERS:
+        raise InputError(f"{path}: takes {fixed or 1} image(s) of {sizes} at once, more than fits in memory")
+    return value.name, fixed, sizes
 
 
 def _digest(path: Path) -> str:
@@ -112,12 +127,7 @@ def _digest(path: Path) -> str:
     try:
         total.update(path.read_bytes())
         model = onnx.load(str(path), load_external_data=False)
-        outside = {
-            entry.value
-            for tensor in model.graph.initializer
-            for entry in tensor.external_data
-            if entry.key == "location"
-        }
+        outside = {e.value for tensor in _tensors(model) for e in tensor.external_data if e.key == "location"}
         for name in sorted(outside):
             with _inside(path.parent, name).open("rb") as file:
                 total.update(hashlib.file_digest(file, "sha256").digest())
@@ -130,8 +140,20 @@ def _digest(path: Path) -> str:
     return total.hexdigest()
 
 
+def _tensors(message: Any) -> Iterator[Any]:
+    """Every tensor of a model: initializers, constants, those of inner graphs and functions."""
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        for part in [value] if hasattr(value, "ListFields") else value:
+            if part.DESCRIPTOR.full_name == "onnx.TensorProto":
+                yield part
+            else:
+                yield from _tensors(part)
+
+
 def _inside(folder: Path, name: str) -> Path:
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()) or (path.exists() and not path.is_file()):
-        raise InputError(f"{folder}: an ONNX model there wants its weights from {name}, which is refused")
+        raise InputError(f"{folder}: an ONNX model there wants its weights from {shown(name)[1:-1]}, which is refused")
     return path

@@ -6,6 +6,7 @@ import hashlib
 import io
 import pickle
 import re
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from torch import Tensor
 
 from smoothcert.errors import InputError
 from smoothcert.models.extra import one_line
+from smoothcert.models.pickle_program import OLD_HEAD, Refused, look_through
+from smoothcert.reading import NOT_ZIP, shown
 
 _WEIGHTS = ("state_dict", "net", "model_state_dict", "model")
 
@@ -55,14 +58,19 @@ def read_state(path: Path) -> State:
 
 
 def _load(path: Path, data: bytes) -> dict[Any, Any]:
+    data = _plain_archive(path, data) if data[:2] == b"PK" else data
     try:
+        if data[:2] != b"PK":
+            look_through(data, OLD_HEAD)
         content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except Refused as error:
+        raise InputError(f"{path}: refused, and nothing in it was executed: {error}") from None
     except Exception as error:  # a damaged archive raises whatever its first broken byte leads to
         wanted = re.search(r"GLOBAL ([\w.]+)", str(error)) if isinstance(error, pickle.UnpicklingError) else None
         if wanted:
             raise InputError(
-                f"{path}: refused, and nothing in it was executed: its pickle asks for {wanted[1]}, but only "
-                "tensors and plain values are loaded: have its author save the state_dict alone"
+                f"{path}: refused, and nothing in it was executed: its pickle asks for {shown(wanted[1])[1:-1]}, but "
+                "only tensors and plain values are loaded: have its author save the state_dict alone"
             ) from error
         raise InputError(f"{path}: not a PyTorch checkpoint, or damaged ({one_line(error)})") from error
     if not isinstance(content, dict):
@@ -70,10 +78,38 @@ def _load(path: Path, data: bytes) -> dict[Any, Any]:
     return content
 
 
+def _plain_archive(path: Path, data: bytes) -> bytes:
+    """The archive written anew from what Python reads in it, so that torch's reader sees nothing else there.
+
+    PyTorch packs nothing: a member that says it is packed could unpack to anything.
+    """
+    out = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w") as made:
+            found = archive.infolist()
+            if len({info.filename for info in found}) < len(found):
+                raise InputError(f"{path}: not a PyTorch checkpoint: a name is twice in its archive")
+            packed = any(info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 for info in found)
+            if packed or sum(info.file_size for info in found) > len(data):
+                raise InputError(f"{path}: not a PyTorch checkpoint: its archive is packed or encrypted")
+            for info in found:
+                content = archive.read(info)
+                if info.filename.endswith(".pkl"):
+                    look_through(content)
+                made.writestr(zipfile.ZipInfo(info.filename), content)
+    except Refused as error:
+        raise InputError(f"{path}: refused, and nothing in it was executed: {error}") from None
+    except NOT_ZIP as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: not a PyTorch checkpoint, or damaged ({one_line(error)})") from error
+    return out.getvalue()
+
+
 def _state_dict(path: Path, content: dict[Any, Any]) -> dict[str, Tensor]:
     weights = next((content[key] for key in _WEIGHTS if isinstance(content.get(key), dict)), content)
     if not weights or not all(isinstance(key, str) and _is_plain(value) for key, value in weights.items()):
-        found = ", ".join(map(str, list(content)[:5])) or "none"
+        found = ", ".join(shown(key) for key in list(content)[:5]) or "none"
         raise InputError(f"{path}: no state_dict of plain tensors in it; its keys are {found}")
     return dict(weights)
 
@@ -83,6 +119,7 @@ def _is_plain(value: object) -> bool:
         isinstance(value, Tensor)
         and value.layout == torch.strided
         and not (value.is_quantized or value.is_meta or value.is_complex())
+        and value.untyped_storage().nbytes() >= value.numel() * value.element_size()  # not one number seen 10¹² times
     )
 
 

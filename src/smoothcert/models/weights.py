@@ -15,6 +15,8 @@ from torch import Tensor
 
 from smoothcert.errors import InputError
 from smoothcert.files import write_atomically
+from smoothcert.models.extra import one_line
+from smoothcert.reading import parse_json
 
 _KEY = "smoothcert"
 
@@ -30,15 +32,17 @@ def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         data = path.read_bytes()
         tensors = parse(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        description = json.loads(header["__metadata__"][_KEY])
+        header = parse_json(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        description = parse_json(header["__metadata__"][_KEY])
         about, expected = description["about"], description["sha256"]
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not a weights file of smoothcert, or damaged ({error})") from error
+        raise InputError(f"{path}: not a weights file of smoothcert, or damaged ({one_line(error)})") from error
+    if not isinstance(about, dict):
+        raise InputError(f"{path}: not a weights file of smoothcert: its description is not a table")
     if digest(tensors) != expected:
         raise InputError(f"{path}: damaged: its contents do not match its checksum")
     return tensors, about

@@ -112,15 +112,27 @@ class Objective:
         return self.charge(f, self.views(f, x, y, generator), y)
 
     def views(
-        self, f: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, generator: torch.Generator | None = None
+        self,
+        f: Callable[[Tensor], Tensor],
+        x: Tensor,
+        y: Tensor,
+        generator: torch.Generator | None = None,
+        within: tuple[int, int] | None = None,
     ) -> Tensor:
         """(m, B, …): x̂ + δ_i, view by view; (1 + m, B, …) with x̂ itself first where a term wants it.
 
-        All the cost of an attack is here, and the rest in `charge`, so that both can be timed.
+        All the cost of an attack is here, and the rest in `charge`, so that both can be timed. `within` (start, total)
+        says that x is images start … of a batch of `total`, and asks for the noise they would have there.
         """
         first = int(self.wants_clean)
         views = x.new_empty((first + self.m, *x.shape))
-        delta = self.noise.fill(views[first:], generator)
+        delta = views[first:]
+        start, total = within or (0, len(x))
+        if total == len(x):
+            self.noise.fill(delta, generator)
+        else:
+            whole = self.noise.fill(x.new_empty((self.m, total, *x.shape[1:])), generator)
+            delta.copy_(whole[:, start : start + len(x)])
         if self.attack is not None:
             with untouched(f):
                 x = self.attack(lambda x_adv: _logits(f, delta + x_adv), x, y)

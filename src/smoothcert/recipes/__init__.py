@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from smoothcert.errors import InputError
+from smoothcert.reading import shown
 from smoothcert.recipes import demo, jeong2020_ablation, jeong2020_cifar10, jeong2020_imagenet, jeong2020_mnist, printed
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.certification import Certification, certification_of
@@ -27,6 +28,7 @@ RECIPES: dict[str, Recipe] = {
 ALIASES: dict[str, str] = {**jeong2020_ablation.ALIASES, **jeong2020_cifar10.ALIASES}
 ALIASES |= {f"{alias}/text": f"{name}/text" for alias, name in ALIASES.items()}
 
+_LONGEST_PATTERN = 200  # letters: no name has as many
 _LISTED = "`smoothcert recipes` lists all"
 
 
@@ -41,8 +43,8 @@ def real_name(name: str) -> str:
     """The name that a name or an alias stands for."""
     if name in RECIPES or name in ALIASES:
         return ALIASES.get(name, name)
-    close = get_close_matches(name, [*RECIPES, *ALIASES], n=1, cutoff=0.5)
-    raise InputError(f"unknown recipe {name!r}: " + (f"did you mean {close[0]}?" if close else _LISTED))
+    close = get_close_matches(name[:80], [*RECIPES, *ALIASES], n=1, cutoff=0.5)
+    raise InputError(f"unknown recipe {shown(name)}: " + (f"did you mean {close[0]}?" if close else _LISTED))
 
 
 def matching(pattern: str) -> list[str]:
@@ -53,9 +55,10 @@ def matching(pattern: str) -> list[str]:
     if pattern in RECIPES or pattern in ALIASES:
         return [pattern]
     names = [name for name in (*RECIPES, *ALIASES) if "text" in pattern or not name.endswith("/text")]
+    names = names if len(pattern) <= _LONGEST_PATTERN else []
     found = [name for name in names if fnmatchcase(name, pattern)] or [name for name in names if pattern in name]
     if not found:
-        raise InputError(f"no recipe's name contains {pattern!r}: {_LISTED}")
+        raise InputError(f"no recipe's name contains {shown(pattern)}: {_LISTED}")
     return found
 
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from smoothcert.errors import InputError
 from smoothcert.objectives import Objective
+from smoothcert.reading import shown
 from smoothcert.recipes.schedule import Schedule
+
+_MOST = 10**9  # of anything: more is a slip, and infinity would train nothing
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,11 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch", 1), ("lr", 0), ("momentum", 0), ("weight_decay", 0)):
-            if not getattr(self, name) >= least:
-                raise InputError(f"recipe: {name} must be at least {least}, not {getattr(self, name)}")
+            value = getattr(self, name)
+            if not least <= value <= _MOST:
+                raise InputError(f"recipe: {name} must be at least {least} and a plain number, not {value}")
         if not isinstance(self.reduced, str | None):
-            raise InputError(f"recipe: reduced must be a text, not {self.reduced!r}")
+            raise InputError(f"recipe: reduced must be a text, not {shown(self.reduced)}")
         if self.images_per_step < 1:
             raise InputError(f"recipe: a batch of {self.batch} cannot be split into m={self.objective.m} slices")
 

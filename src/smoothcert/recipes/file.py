@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 
 from smoothcert.errors import InputError
+from smoothcert.reading import parse_json, read_bytes, shallow, shown
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.serialize import from_dict
+
+_LIMIT = 2**14  # bytes: a recipe has some twenty values; tomllib needs the square of a name's parts
 
 
 def read_recipe(path: Path) -> Recipe:
     try:
-        text = path.read_text()
-        values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as a recipe ({error})") from error
+        text = read_bytes(path, _LIMIT).decode()
+        values = shallow(tomllib.loads(text)) if path.suffix == ".toml" else parse_json(text)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as a recipe ({shown(str(error))})") from error
     try:
         return from_dict(values)
     except InputError as error:

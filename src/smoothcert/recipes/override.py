@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from smoothcert.errors import InputError, did_you_mean
+from smoothcert.reading import shown
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.serialize import from_dict, to_dict
 
@@ -23,7 +24,7 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
     for setting in settings:
         path, equals, text = setting.partition("=")
         if not equals or not path.strip() or not text.strip():
-            raise InputError(f"--set takes PATH=VALUE, such as lr=0.02, not {setting!r}")
+            raise InputError(f"--set takes PATH=VALUE, such as lr=0.02, not {shown(setting)}")
         _set(values, path.strip(), _value(text.strip()))
     return from_dict(values)
 
@@ -47,7 +48,7 @@ def _place(values: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:
     found = [full for full in places if full == path] or [full for full in places if _abbreviates(wanted, full)]
     if not found:
         names = dict.fromkeys(full.rpartition(".")[2] for full in places)
-        raise InputError(f"--set: the recipe has no {path!r}{did_you_mean(wanted[-1], names)}")
+        raise InputError(f"--set: the recipe has no {shown(path)}{did_you_mean(wanted[-1][:80], names)}")
     if len(found) > 1:
         raise InputError(f"--set: {path!r} could be {' or '.join(found)}: write more of it")
     return places[found[0]], found[0].rpartition(".")[2]
@@ -78,5 +79,7 @@ def _value(text: str) -> Any:
         return None
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:  # no TOML: a word, or a number of more digits than Python reads
         return text
+    except RecursionError:
+        raise InputError(f"--set: {shown(text)} is nested too deep") from None

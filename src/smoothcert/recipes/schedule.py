@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +26,8 @@ class StepDecay:
     def __post_init__(self) -> None:
         if self.every < 1:
             raise InputError(f"a step decay needs every >= 1 epochs, not {self.every}")
+        if not 0 <= self.by <= 1 or self.late < 0:
+            raise InputError(f"a step decay needs 0 <= by <= 1 and late >= 0, not {self.by} and {self.late}")
 
     def factor(self, epoch: float, epochs: int) -> float:
         return float(self.by ** (max(0, int(epoch) - self.late) // self.every))
@@ -35,6 +38,10 @@ class LinearDecay:
     """Up to 1 over `warmup` epochs, then straight down to 0 at the end."""
 
     warmup: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.warmup < math.inf:
+            raise InputError(f"a linear decay needs a warmup of 0 or more epochs, not {self.warmup}")
 
     def factor(self, epoch: float, epochs: int) -> float:
         if epoch < self.warmup:

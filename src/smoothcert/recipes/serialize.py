@@ -9,6 +9,7 @@ from smoothcert.attacks import ATTACKS
 from smoothcert.errors import InputError, did_you_mean
 from smoothcert.noise import NOISES, Noise
 from smoothcert.objectives import TERMS, Objective
+from smoothcert.reading import shown
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.schedule import SCHEDULES
 
@@ -49,8 +50,9 @@ def noise_from_dict(values: Any) -> Noise:
 def _of_kind(values: Any, kinds: dict[str, Any], where: str) -> Any:
     table = _table(values, where)
     kind = table.pop("kind", None)
-    if kind not in kinds:
-        raise InputError(f"{where}: unknown kind {kind!r}{did_you_mean(str(kind), kinds)}")
+    name = kind[:80] if isinstance(kind, str) else ""
+    if name != kind or name not in kinds:
+        raise InputError(f"{where}: unknown kind {shown(kind)}{did_you_mean(name, kinds)}")
     return _build(kinds[kind], table, where)
 
 
@@ -64,7 +66,7 @@ def _build(kind: type, values: dict[str, Any], where: str) -> Any:
     known = {f.name: f for f in fields(kind)}
     for name, value in values.items():
         if name not in known:
-            raise InputError(f"{where}: unknown field {name!r}{did_you_mean(name, known)}")
+            raise InputError(f"{where}: unknown field {shown(name)}{did_you_mean(name[:80], known)}")
         values[name] = _typed(value, str(known[name].type), f"{where}.{name}")
     for name, field in known.items():
         if name not in values and field.default is MISSING and field.default_factory is MISSING:
@@ -74,9 +76,11 @@ def _build(kind: type, values: dict[str, Any], where: str) -> Any:
 
 def _typed(value: Any, wanted: str, where: str) -> Any:
     """Numbers arrive from JSON and TOML as int where a float is meant, and wrong types must not reach the training."""
-    if wanted == "float" and isinstance(value, int) and not isinstance(value, bool):
+    if type(value) is int and not abs(value) < 2**53:
+        raise InputError(f"{where} is too large a number: {shown(value)}")
+    if wanted == "float" and type(value) is int:
         return float(value)
     plain = {"int": int, "float": float, "bool": bool, "str": str}.get(wanted)
     if plain is not None and (not isinstance(value, plain) or (plain is int and isinstance(value, bool))):
-        raise InputError(f"{where} must be of type {wanted}, not {value!r}")
+        raise InputError(f"{where} must be of type {wanted}, not {shown(value)}")
     return value

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from smoothcert.certification.log import read_log
+from smoothcert.certification.parts import files_of, read_whole
 from smoothcert.errors import InputError
 from smoothcert.recipes import Certification, Recipe, matching, printed, printed_rows, real_name
 from smoothcert.recipes.cost import estimate
@@ -53,8 +53,8 @@ class Task:
         trained = run.model.exists()
         epochs = len(run.training_log.read_text().splitlines()) if run.training_log.exists() else 0
         certified, selected = 0, None
-        if trained and run.certification_log.exists():
-            log = read_log(run.certification_log)
+        if trained and files_of(run.certification_log):
+            log = read_whole(run.certification_log)
             certified, selected = len(log.rows), log.decides.get("selected")
         cost = estimate(self.recipe, self.certification)
         left = 0.0 if trained else 1 - epochs / self.recipe.epochs

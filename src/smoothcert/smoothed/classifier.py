@@ -92,11 +92,16 @@ class SmoothedClassifier:
         found = [finished[id(image)] for image in asked]
         return found[0] if x.dim() == self.image_dims else found
 
-    def certificates(self, procedure: Procedure, images: Iterable[Image]) -> Iterator[tuple[Image, Certificate, float]]:
-        """Certificates of many images as they are finished, with the seconds each took."""
+    def certificates(
+        self, procedure: Procedure, images: Iterable[Image], room: Callable[[], int] | None = None
+    ) -> Iterator[tuple[Image, Certificate, float]]:
+        """Certificates of many images as they are finished, with the seconds each took.
+
+        `room` says how many images may be open at once, for callers who share `images` with others.
+        """
         if procedure.noise != self.noise:
             raise InputError(f"the procedure is for {procedure.noise}, the classifier is smoothed by {self.noise}")
-        yield from drive(self._voter, procedure, images)
+        yield from drive(self._voter, procedure, images, room)
 
     def watch(
         self, x: Tensor, n0: int = 100, alpha: float = 0.001, *, step: int = 1000, bound: str = "single", index: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -47,16 +47,21 @@ class _Case:
         return self.request.stop - self.request.start
 
 
-def drive(voter: Voter, procedure: Procedure, images: Iterable[Image]) -> Iterator[tuple[Image, Certificate, float]]:
+def drive(
+    voter: Voter, procedure: Procedure, images: Iterable[Image], room: Callable[[], int] | None = None
+) -> Iterator[tuple[Image, Certificate, float]]:
     """Certificates as they are finished, with the seconds each took of the rounds it shared.
 
     The images begun first are served first, and new ones begun only while the questions do not fill a round: so few
-    are open at any time, and little is lost when it is stopped. The votes of an image are the same in any company.
+    are open at any time, and little is lost when it is stopped; never more than `room()`, but one. The votes of an
+    image are the same in any company.
     """
     waiting, outstanding = iter(images), list[_Case]()
     while True:
         asked = sum(case.missing for case in outstanding)
-        while asked < ROUND and (image := next(waiting, None)) is not None:
+        while asked < ROUND and (not outstanding or room is None or len(outstanding) < room()):
+            if (image := next(waiting, None)) is None:
+                break
             outstanding.append(_begin(procedure, image, voter.num_classes))
             asked += outstanding[-1].missing
         if not outstanding:

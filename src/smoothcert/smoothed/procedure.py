@@ -14,6 +14,7 @@ from smoothcert.smoothed.paper import Paper
 from smoothcert.smoothed.radius import default_radii
 
 PROCEDURES = ("paper", "curve", "adaptive")
+MOST_VOTES = 10**7  # tables for more would take minutes and say next to nothing new: 0.5 σ more radius
 
 
 class Procedure(Protocol):
@@ -65,6 +66,8 @@ def build(
     label_aware: bool = False,
 ) -> Procedure:
     """The procedure of this name; radii: a grid (default: 0, 0.25, … as far as n unanimous votes reach)."""
+    if n > MOST_VOTES:
+        raise InputError(f"n must be at most {MOST_VOTES:,}, not {n:,}")
     if name == "paper":
         if radii is not None or label_aware:
             raise InputError("paper is CERTIFY as published: a grid of radii or the label has no place in it")

@@ -6,18 +6,20 @@ import contextlib
 import hashlib
 import os
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smoothcert.errors import InputError
+from smoothcert.reading import read_arrays
 from smoothcert.stats.group_sequential import SequentialTable, sequential_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _VERSION = 1  # raise it whenever group_sequential.py would build a different table from the same request
+_LIMIT = 2**26  # bytes: the tables of a hundred radii and a million votes take one
 _FIELDS = ("z", "unreachable", "caps", "looks", "accept", "futile")
 
 
@@ -40,13 +42,15 @@ def cached_table(directory: Path, z: Iterable[float], alpha: float, n: int = 100
 
 def _read(path: Path, request: str) -> SequentialTable | None:
     try:
-        # np.load leaves a file open that it cannot read when it opened it itself
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            table = SequentialTable(alpha=float(stored["alpha"]), **{name: stored[name] for name in _FIELDS})
-            sound = str(stored["request"]) == request and str(stored["fingerprint"]) == table.fingerprint
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        stored = read_arrays(path, _LIMIT)
+    except InputError:
         return None
-    return table if sound else None
+    if not stored.keys() >= {"alpha", "request", "fingerprint", *_FIELDS} or str(stored["request"]) != request:
+        return None
+    if stored["alpha"].shape or any(stored[name].dtype.kind not in "if" for name in ("alpha", *_FIELDS)):
+        return None
+    table = SequentialTable(alpha=float(stored["alpha"]), **{name: stored[name] for name in _FIELDS})
+    return table if str(stored["fingerprint"]) == table.fingerprint else None
 
 
 def _write(path: Path, request: str, table: SequentialTable) -> None:

@@ -67,12 +67,32 @@ def load_checkpoint(path: Path, f: nn.Module, optimizer: SGD, recipe: dict[str, 
         tensors, about = load_weights(previous(path))
     if about.get("recipe") != recipe:
         raise InputError(f"{path}: is of another recipe: choose another --out")
-    f.load_state_dict(_with_prefix("model.", tensors))
-    momenta = _with_prefix("momentum.", tensors)
+    momenta, position = _with_prefix("momentum.", tensors), _position(about.get("position"))
+    shapes = {name: p.shape for name, p in f.named_parameters()}
+    if position is None or any(shapes.get(name) != momentum.shape for name, momentum in momenta.items()):
+        raise InputError(f"{path}: is not a checkpoint that this program wrote: delete it to start again")
+    try:
+        f.load_state_dict(_with_prefix("model.", tensors))
+    except RuntimeError as error:
+        raise InputError(f"{path}: does not fit the recipe's network: delete it to start again") from error
     for name, p in f.named_parameters():
         if name in momenta:
             optimizer.state[p]["momentum_buffer"] = momenta[name].to(p.device)
-    return Position(**about["position"])
+    return position
+
+
+def _position(found: Any) -> Position | None:
+    """None unless all is there, and of its kind."""
+    plain = vars(Position())
+    if not isinstance(found, dict) or found.keys() != plain.keys():
+        return None
+    kinds = {key: (int, float) if isinstance(value, float) else type(value) for key, value in plain.items()}
+    if not all(isinstance(found[key], kinds[key]) for key in plain) or min(found["epoch"], found["step"]) < 0:
+        return None
+    tables = (found["sums"], found["phases"])
+    if not all(isinstance(number, int | float) for table in tables for number in table.values()):
+        return None
+    return Position(**found)
 
 
 def previous(path: Path) -> Path:

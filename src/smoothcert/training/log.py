@@ -8,6 +8,9 @@ from typing import Any
 
 from smoothcert.errors import InputError
 from smoothcert.files import write_atomically
+from smoothcert.reading import parse_json, read_bytes
+
+_LIMIT = 2**26  # bytes: an epoch takes half a kilobyte
 
 
 def write_log(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -16,9 +19,13 @@ def write_log(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def read_training_log(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        raise InputError(f"{path}: no such file: nothing was trained here")
+    data = read_bytes(path, _LIMIT)
     try:
-        return [json.loads(line) for line in path.read_text().splitlines()]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file: nothing was trained here") from None
+        rows = [parse_json(line) for line in data.splitlines()]
     except ValueError as error:
         raise InputError(f"{path}: not a training log ({error})") from error
+    if not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{path}: not a training log (a line is not a JSON object)")
+    return rows

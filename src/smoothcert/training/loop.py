@@ -23,6 +23,7 @@ from smoothcert.run_folder import RunFolder
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from smoothcert.training.cost import PHASES, Stopwatch, peak_memory
 from smoothcert.training.log import write_log
+from smoothcert.training.team import Team
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 _SHARE_OF_TIME_FOR_CHECKPOINTS = 0.05
@@ -48,27 +49,39 @@ class Epoch:
 
 
 def train(
-    recipe: Recipe, folder: Path, train_set: ImageSet, test_set: ImageSet, device: torch.device
+    recipe: Recipe,
+    folder: Path,
+    train_set: ImageSet,
+    test_set: ImageSet,
+    device: torch.device,
+    team: Team | None = None,
 ) -> Iterator[Step | Epoch]:
     """Train until the recipe's last epoch, going on from the folder's checkpoint; at the end write the model.
 
-    Killed at any instant and called again it ends with the same weights, bit for bit on one kind of machine.
+    Killed at any instant and called again it ends with the same weights, bit for bit on one kind of machine. In a team
+    all processes call it; only the first reads and writes the folder.
     """
-    run, description = RunFolder(folder), to_dict(recipe)
-    run.claim(description)
-    f = build_network(recipe, train_set.num_classes).to(device)
+    run, description, team = RunFolder(folder), to_dict(recipe), team or Team()
+    writes = team.place.first
+    if writes:
+        run.claim(description)
+    f = team.adopt(build_network(recipe, train_set.num_classes).to(device))
     f = f.to(memory_format=getattr(f, "memory_format", torch.contiguous_format))  # type: ignore[call-overload]
     optimizer = SGD(f.parameters(), recipe.lr, recipe.momentum, 0.0, recipe.weight_decay, recipe.nesterov)
-    position = load_checkpoint(run.checkpoint, f, optimizer, description)
-    if position.epoch < recipe.epochs:
+    position = load_checkpoint(run.checkpoint, f, optimizer, description) if writes else Position()
+    position = team.agree(f, optimizer, position)
+    if writes and position.epoch < recipe.epochs:
         run.model.unlink(missing_ok=True)  # of no training that this folder still knows
     train_set, test_set = train_set.to(device), test_set.to(device)
     while position.epoch < recipe.epochs:
-        yield from _rest_of_epoch(recipe, run, f, optimizer, train_set, position)
+        yield from _rest_of_epoch(recipe, run, f, optimizer, train_set, position, team)
         _close_epoch(recipe, f, test_set, position, device)
-        save_checkpoint(run.checkpoint, f, optimizer, position, description)
-        write_log(run.training_log, position.history)
+        if writes:
+            save_checkpoint(run.checkpoint, f, optimizer, position, description)
+            write_log(run.training_log, position.history)
         yield Epoch(position.history[-1])
+    if not writes:
+        return
     write_log(run.training_log, position.history)
     if not run.model.exists():
         about = {
@@ -92,7 +105,7 @@ def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
 
 
 def _rest_of_epoch(
-    recipe: Recipe, run: RunFolder, f: nn.Module, optimizer: SGD, data: ImageSet, position: Position
+    recipe: Recipe, run: RunFolder, f: nn.Module, optimizer: SGD, data: ImageSet, position: Position, team: Team
 ) -> Iterator[Step]:
     """The steps from `position` to the end of its epoch."""
     device, epoch = data.labels.device, position.epoch
@@ -100,7 +113,9 @@ def _rest_of_epoch(
     steps = step_indices(recipe, len(data), epoch)
     sums = {name: torch.tensor(total, device=device) for name, total in position.sums.items()}
     stopwatch, pause = Stopwatch(device), _SECONDS_BETWEEN_CHECKPOINTS
-    batches = data.batches(steps[position.step :], (recipe.seed, epoch))
+    shares = [team.share(len(step)) for step in steps]
+    mine = [step[share.start : share.stop] for step, share in zip(steps, shares, strict=True)]
+    batches = data.batches(mine[position.step :], (recipe.seed, epoch))
     begun = saved = time.perf_counter()
     f.train()
     for step in range(position.step, len(steps)):
@@ -109,16 +124,19 @@ def _rest_of_epoch(
         x, y = next(batches)
         stopwatch.lap("data")
         generator = generator_for(device, recipe.seed, "train", epoch, step)
-        views = objective.views(f, x, y, generator)
+        share = shares[step]
+        views = objective.views(f, x, y, generator, within=(share.start, share.total))
         stopwatch.lap("attack")
         for group in optimizer.param_groups:
             group["lr"] = recipe.lr * recipe.schedule.factor(epoch + step / len(steps), recipe.epochs)
         charges = objective.charge(f, views, y)
         optimizer.zero_grad()
-        charges.loss.backward()
+        (charges.loss * share.weight).backward()
+        team.add_gradients(f)
         optimizer.step()
         stopwatch.lap("descent")
-        _add(sums, len(x), charges.terms | {"noisy_accuracy": (charges.logits.argmax(-1) == y).float().mean()})
+        means = charges.terms | {"noisy_accuracy": (charges.logits.argmax(-1) == y).float().mean()}
+        _add(sums, share.total, dict(zip(means, team.add(share.weight * _stacked(means)), strict=True)))
         position.step = step + 1
         now = time.perf_counter()
         if now - saved > pause or position.step == len(steps):
@@ -126,11 +144,11 @@ def _rest_of_epoch(
             position.add_seconds(now - begun, stopwatch.seconds)
             begun, stopwatch = now, Stopwatch(device)
             refuse_divergence(position)
-            if position.step < len(steps):  # the end of the epoch is saved by the caller
+            if team.place.first and position.step < len(steps):  # the end of the epoch is saved by the caller
                 save_checkpoint(run.checkpoint, f, optimizer, position, to_dict(recipe))
                 begun = saved = time.perf_counter()
                 pause = max(pause, (saved - now) / _SHARE_OF_TIME_FOR_CHECKPOINTS)
-        yield Step(epoch, position.step, len(steps), len(x) / (now - clock), sums)
+        yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums)
 
 
 def step_indices(recipe: Recipe, images: int, epoch: int) -> list[Tensor]:
@@ -145,6 +163,10 @@ def step_indices(recipe: Recipe, images: int, epoch: int) -> list[Tensor]:
 
 def _cut(batch: Tensor, m: int) -> tuple[Tensor, ...]:
     return batch[: len(batch) // m * m].chunk(m)
+
+
+def _stacked(means: dict[str, Tensor]) -> Tensor:
+    return torch.stack([mean.detach() for mean in means.values()])
 
 
 def _add(sums: dict[str, Tensor], images: int, means: dict[str, Tensor]) -> None:

@@ -1,0 +1,1 @@
+"""Hostile and broken files for every reader: `python -m fuzz --help`."""

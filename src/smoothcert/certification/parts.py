@@ -1,0 +1,100 @@
+"""One certification in several files: CERTIFY.jsonl and CERTIFY.part-NAME.jsonl beside it, read as one log."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from smoothcert.certification.log import CertificationLog, read_log
+from smoothcert.certification.selection import Selection
+from smoothcert.errors import InputError
+from smoothcert.run_folder import RunFolder, differences
+
+_MARK = ".part-"
+
+
+def part_path(log: Path, part: str) -> Path:
+    return log.with_name(f"{log.stem}{_MARK}{part}{log.suffix}")
+
+
+def whole_path(path: Path) -> Path:
+    """The log a part is of; of a run folder, its log; any other log is whole already."""
+    if path.is_dir():
+        return RunFolder(path).certification_log
+    stem, mark, _ = path.stem.partition(_MARK)
+    return path.with_name(f"{stem}{path.suffix}") if mark else path
+
+
+def files_of(log: Path) -> list[Path]:
+    """The log and its parts, as far as they are there and were begun: a crash can leave a file without a header."""
+    beside = log.parent.glob(f"{glob.escape(log.stem + _MARK)}*{glob.escape(log.suffix)}")
+    return [path for path in (log, *sorted(beside)) if path.is_file() and _begun(path)]
+
+
+def one_per_log(paths: Iterable[Path]) -> list[Path]:
+    """In order; several parts of one log are named once, by the log."""
+    return list(dict.fromkeys(path if path.is_dir() else whole_path(path) for path in paths))
+
+
+def _begun(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.readline().endswith(b"\n")
+
+
+def read_whole(path: Path) -> CertificationLog:
+    """The whole certification that a run folder, a log or one of its parts belongs to."""
+    log = whole_path(path)
+    files = files_of(log)
+    if files in ([], [log]):
+        return read_log(log)
+    return replace(combined([read_log(file) for file in files]).log, path=log)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The rows of several logs by image, each image once; `repeated` of them stood in two logs, alike in both."""
+
+    log: CertificationLog
+    repeated: tuple[int, ...]
+
+
+def combined(logs: Sequence[CertificationLog]) -> Combined:
+    """Refuses logs of different settings, and two certificates for one image that are not the same."""
+    first, kept, repeated = logs[0], dict[int, tuple[Path, dict[str, Any]]](), []
+    for log in logs:
+        if log.decides != first.decides:
+            raise InputError(
+                f"{log.path} and {first.path} were made with different settings "
+                f"({differences(log.decides, first.decides, words=('one', 'the other'))}): they cannot be one log"
+            )
+        for row in log.rows:
+            index = row["index"]
+            if index not in kept:
+                kept[index] = log.path, row
+            elif _certificate(row) == _certificate(kept[index][1]):
+                repeated.append(index)
+            else:
+                raise InputError(
+                    f"image {index} has different certificates in {log.path} and {kept[index][0]}: "
+                    "one of them is wrong; certify it again and delete the wrong line"
+                )
+    rows = [kept[index][1] for index in sorted(kept)]
+    return Combined(replace(first, rows=rows, size=0), tuple(repeated))
+
+
+def _certificate(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != "seconds"}
+
+
+def missing(log: CertificationLog) -> list[int]:
+    """Selected images that have no row."""
+    chosen, data = log.decides.get("selection"), log.decides.get("data")
+    try:
+        images: Iterable[int] = Selection(**chosen).of(data["images"])  # type: ignore[arg-type, index]
+    except (TypeError, KeyError) as error:
+        raise InputError(f"{log.path}: its header does not say which images were selected") from error
+    present = {row["index"] for row in log.rows}
+    return [index for index in images if index not in present]

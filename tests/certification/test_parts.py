@@ -1,0 +1,224 @@
+"""One certification by several processes: each image once, whoever did it, and nothing that does not belong to it."""
+
+import random
+from itertools import chain
+
+import pytest
+import torch
+from tests.cli.running import fails, smoothcert
+
+from smoothcert.analysis import read_all, read_results
+from smoothcert.certification.crew import Crew, Shard, Torchrun, crew_of
+from smoothcert.certification.log import encode, read_log, write_log
+from smoothcert.certification.parts import combined, files_of, missing, part_path, read_whole, whole_path
+from smoothcert.certification.run import certify_images
+from smoothcert.certification.selection import Selection
+from smoothcert.certification.verify import verify
+from smoothcert.data import load
+from smoothcert.errors import InputError
+from smoothcert.noise import Gaussian
+from smoothcert.processes import Place
+from smoothcert.smoothed.classifier import SmoothedClassifier
+from smoothcert.smoothed.drive import Image, drive
+from smoothcert.smoothed.procedure import build
+
+TEST = load("fake", "test")
+CURVE = build("curve", Gaussian(0.5), n=300, radii=(0.0, 0.25, 0.5))
+PATTERNS = torch.stack([TEST.batch(torch.arange(c, 40, 10))[0].mean(0) for c in range(10)]).flatten(1)
+
+
+def f(x):
+    return -torch.cdist(x.flatten(1).double(), PATTERNS.double())
+
+
+def certify(log, crew=None, procedure=CURVE, batch=100):
+    g = SmoothedClassifier(f, Gaussian(0.5), 10, batch=batch)
+    return certify_images(g, TEST, log, procedure, Selection(every=2), "test", {"model": "nearest"}, None, crew)
+
+
+def timeless(rows):
+    return sorted(({k: v for k, v in row.items() if k != "seconds"} for row in rows), key=lambda row: row["index"])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return timeless(certify(tmp_path_factory.mktemp("log") / "log.jsonl"))
+
+
+class Store:
+    """The part of torch.distributed.Store that is used."""
+
+    def __init__(self):
+        self.values, self.counts = {}, {}
+
+    def set(self, key, value):
+        self.values[key] = value
+
+    def get(self, key):
+        return self.values[key]
+
+    def add(self, key, amount):
+        self.counts[key] = self.counts.get(key, 0) + amount
+        return self.counts[key]
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("batch", [7, 64, 1000])
+def test_votes_do_not_depend_on_processes_batches_or_turns(tmp_path, whole, processes, batch):
+    """f computes in float64 here, so that no vote can hang on the order of a sum."""
+    log, store, turns = tmp_path / "log.jsonl", Store(), random.Random(batch)
+    crews = [Torchrun(Place(rank, processes), store) for rank in range(processes)]
+    working = [certify(log, crew, batch=batch) for crew in crews]
+    rows = [next(working[0])]  # the first shares the work out
+    while working:
+        row = next(process := turns.choice(working), None)
+        working = [p for p in working if p is not process] if row is None else working
+        rows += [] if row is None else [row]
+    done = [row for file in files_of(log) for row in read_log(file).rows]
+    assert timeless(done) == whole == timeless(read_whole(log).rows)
+    assert len(files_of(log)) == processes and crews[0].written == len(whole)
+
+
+def test_a_shuffled_order_changes_nothing(whole):
+    images = [Image(TEST.batch(torch.tensor([i]))[0][0], i) for i in range(0, 40, 2)]
+    random.Random(0).shuffle(images)
+    g = SmoothedClassifier(f, Gaussian(0.5), 10, batch=64)
+    found = {image.index: c for image, c, _ in g.certificates(CURVE, images)}
+    assert [found[row["index"]].radius for row in whole] == [row["radius"] for row in whole]
+    assert [sum(found[row["index"]].estimation) for row in whole] == [sum(row["estimation"].values()) for row in whole]
+
+
+def test_towards_the_end_nobody_sits_on_images_while_others_have_none():
+    store = Store()
+    first, second = (Torchrun(Place(rank, 2), store) for rank in range(2))
+    assert first.room() > 1000  # not shared out yet
+    taken = first.choose(range(40), ())
+    assert [next(taken) for _ in range(20)] == list(range(20)) and first.room() == 5
+    assert list(second.choose(range(40), ())) == list(range(20, 40)) and second.room() == 0
+
+
+def test_no_more_images_are_open_than_there_is_room_for():
+    g = SmoothedClassifier(f, Gaussian(0.5), 10, batch=64)
+    begun, most = [], []
+
+    def images():
+        for i in range(12):
+            begun.append(i)
+            yield Image(TEST.batch(torch.tensor([i]))[0][0], i)
+
+    for done, _ in enumerate(drive(g._voter, CURVE, images(), lambda: 3), 1):
+        most.append(len(begun) - done + 1)
+    assert max(most) == 3 and len(begun) == 12
+    assert len(list(drive(g._voter, CURVE, images(), lambda: 0))) == 12  # one at a time
+
+
+def test_shards_are_a_partition_and_skip_what_others_did(tmp_path, whole):
+    log, images = tmp_path / "log.jsonl", Selection(every=2).of(40)
+    shares = [list(Shard(i, 3).choose(images, ())) for i in range(3)]
+    assert sorted(chain(*shares)) == list(images) and max(map(len, shares)) - min(map(len, shares)) <= 1
+    for _ in range(4):
+        next(rows := certify(log, Shard(0, 2)))
+    rows.close()
+    for i in range(3):  # another number of jobs takes over
+        list(certify(log, Shard(i, 3)))
+    assert timeless(row for file in files_of(log) for row in read_log(file).rows) == whole
+    assert timeless(certify(log)) == whole and not log.read_bytes().count(b"estimation")  # nothing was left
+
+
+@pytest.mark.parametrize("text", ["3/3", "-1/3", "1", "a/b", "1/0", "0/0", "1/3/4", "٣/9", " 0/3"])
+def test_a_shard_that_is_none_is_refused(text):
+    with pytest.raises(InputError, match="--shard must be I/N"):
+        Shard.parse(text)
+
+
+def test_shards_and_torchrun_do_not_mix():
+    with pytest.raises(InputError, match="leave it away"):
+        crew_of(Place(0, 2, 0), "0/2")
+    assert type(crew_of(Place(), None)) is Crew and crew_of(Place(), "1/2").part == "1-of-2"
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """A run folder whose log is in three parts, as another machine's half-made one."""
+    log = tmp_path / "certify.jsonl"
+    for i in range(3):
+        list(certify(log, Shard(i, 3)))
+    part_path(log, "9-of-10").write_bytes(b'{"half a hea')
+    return log
+
+
+def test_every_reader_takes_the_set_for_one_log(shards, whole):
+    assert not shards.exists()
+    for path in (shards.parent, shards, part_path(shards, "1-of-3")):
+        assert timeless(read_whole(path).rows) == whole and whole_path(path) == shards
+        assert len(read_results(path)) == len(whole) and verify(path).rows == len(whole)
+    (one,) = read_all(sorted(shards.parent.glob("certify.part-?-of-3.jsonl")))
+    assert one.index.tolist() == [row["index"] for row in whole]
+    table = smoothcert("table", ".", "--format", "json", cwd=shards.parent)
+    assert table.returncode == 0 and '"images": 20' in table.stdout
+
+
+def test_merging_leaves_one_log(shards, whole):
+    done = smoothcert("merge", ".", cwd=shards.parent)
+    assert (done.returncode, done.stdout) == (0, "certify.jsonl  20 images from 3 files\n")
+    assert timeless(read_log(shards).rows) == whole and files_of(shards) == [shards]
+    assert [row["index"] for row in read_log(shards).rows] == [row["index"] for row in whole]
+    assert timeless(certify(shards)) == whole  # and can be gone on with
+
+
+def test_merging_to_another_place_keeps_the_parts(shards, whole):
+    (shards.parent / "there").mkdir()
+    moved = part_path(shards, "2-of-3").rename(shards.parent / "there" / "certify.part-2-of-3.jsonl")
+    given = ("certify.part-0-of-3.jsonl", "certify.part-1-of-3.jsonl", moved)
+    assert "say with --out" in fails("merge", *given, cwd=shards.parent)
+    assert smoothcert("merge", *given, "--out", "all.jsonl", cwd=shards.parent).returncode == 0
+    assert timeless(read_log(shards.parent / "all.jsonl").rows) == whole and moved.exists()
+    assert "exists" in fails("merge", *given, "--out", "all.jsonl", cwd=shards.parent)
+
+
+def test_a_gap_is_refused_unless_allowed(shards):
+    part_path(shards, "1-of-3").unlink()
+    assert missing(read_whole(shards)) == list(range(2, 40, 6))
+    assert "7 of 20 images are missing (2, 8, 14, …)" in fails("merge", ".", cwd=shards.parent)
+    assert len(files_of(shards)) == 2
+    done = smoothcert("merge", ".", "--allow-gaps", "--keep", cwd=shards.parent)
+    assert "13 images from 2 files, 7 missing" in done.stdout and len(files_of(shards)) == 3
+
+
+def test_an_image_done_twice_counts_once_if_both_agree(shards, whole):
+    first, second = (part_path(shards, f"{i}-of-3") for i in range(2))
+    row = read_log(first).rows[0]
+    with second.open("ab") as file:
+        file.write(encode(row | {"seconds": 99.0}))
+    assert timeless(read_whole(shards).rows) == whole
+    assert "20 images from 3 files, 1 of them in two parts alike" in smoothcert("merge", ".", cwd=shards.parent).stdout
+
+
+@pytest.mark.parametrize("change", [{"radius": 9.0}, {"predict": -1}, {"estimation": {"1": 5}}])
+def test_two_certificates_of_one_image_that_differ_are_refused(shards, change):
+    first, second = (part_path(shards, f"{i}-of-3") for i in range(2))
+    with second.open("ab") as file:
+        file.write(encode(read_log(first).rows[0] | change))
+    assert "different certificates" in fails("merge", ".", cwd=shards.parent)
+    assert "different certificates" in fails("table", ".", cwd=shards.parent)
+
+
+def test_parts_of_different_settings_are_refused_and_nothing_is_written(shards):
+    before = sorted(p.name for p in shards.parent.iterdir())
+    other = build("curve", Gaussian(0.5), n=301, radii=(0.0, 0.25, 0.5))
+    with pytest.raises(InputError, match="n: 300 there, 301 asked for"):
+        list(certify(shards, Shard(0, 4), other))
+    assert sorted(p.name for p in shards.parent.iterdir()) == before
+    log = read_log(part_path(shards, "0-of-3"))
+    log.decides["seed"] = 5
+    write_log(part_path(shards, "0-of-3"), log)
+    assert "seed: 0 one, 5 the other" in fails("merge", ".", cwd=shards.parent)
+    with pytest.raises(InputError, match="cannot be one log"):
+        combined([read_log(file) for file in files_of(shards)])
+
+
+def test_a_damaged_part_is_named(shards):
+    path = part_path(shards, "1-of-3")
+    data = path.read_bytes()
+    path.write_bytes(data[:-40] + b"#" + data[-39:])
+    assert "certify.part-1-of-3.jsonl: line 8 is damaged" in fails("table", ".", cwd=shards.parent)

@@ -1,0 +1,66 @@
+"""What each process of tests/training/test_team.py does: train tiny recipes and leave their folders."""
+
+import sys
+from pathlib import Path
+
+import torch
+
+from smoothcert.attacks import PGD
+from smoothcert.data import load
+from smoothcert.data.dataset import Dataset
+from smoothcert.noise import Gaussian
+from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
+from smoothcert.processes import place
+from smoothcert.recipes import Recipe, StepDecay
+from smoothcert.training.loop import train
+from smoothcert.training.team import joined
+
+NOISE, CPU = Gaussian(0.25), torch.device("cpu")
+OBJECTIVES = {
+    "consistency": Objective(NOISE, (CrossEntropy(), Consistency(5.0)), m=2),
+    "stability": Objective(NOISE, (Stability(2.0),)),
+    "macer": Objective(NOISE, (MACER(0.25, 12.0),), m=4),
+    "smoothadv": Objective(NOISE, (CrossEntropy(),), m=2, attack=PGD(0.5, 2)),
+}
+RECIPES = {
+    # 53 images in steps of 25, 25 and 3: shares of unequal size
+    name: Recipe("fake", "lenet", objective, 1, 0.01, StepDecay(30), batch=25)
+    for name, objective in OBJECTIVES.items()
+} | {"batch norm": Recipe("tiny", "cifar_resnet20", OBJECTIVES["consistency"], 1, 0.01, StepDecay(30), batch=53)}
+
+
+def images(recipe, split):
+    data, size = load("fake", split), {"train": 53, "test": 20}[split]
+    x, y = data.batch(torch.arange(size))
+    if recipe.data == "tiny":
+        x = torch.nn.functional.interpolate(x, 32).expand(-1, 3, -1, -1)
+    pixels = (255 * x).round().to(torch.uint8).contiguous().numpy()
+    return Dataset.of(recipe.data, split, pixels, y.numpy(), num_classes=10)
+
+
+def train_all(folder, team):
+    for name, recipe in RECIPES.items():
+        for _ in train(recipe, folder / name, images(recipe, "train"), images(recipe, "test"), CPU, team):
+            pass
+
+
+def normalized(team):
+    """Batch norm in float64 on this process's share of a batch: outputs, gradients, running statistics, added up."""
+    torch.manual_seed(0)
+    x, weights = 3 + torch.randn(7, 4, 5, 5, dtype=torch.float64), torch.randn(7, 4, 5, 5, dtype=torch.float64)
+    layer = team.adopt(torch.nn.Sequential(torch.nn.BatchNorm2d(4).double()))
+    share = team.share(len(x))
+    mine = x[share.start : share.stop].clone().requires_grad_()
+    out = layer(mine)
+    (out.square() * weights[share.start : share.stop]).sum().backward()
+    whole = torch.zeros(2, *x.shape, dtype=torch.float64)
+    whole[0, share.start : share.stop], whole[1, share.start : share.stop] = out.detach(), mine.grad
+    norm = layer[0]
+    sums = team.add(torch.cat((whole.flatten(), norm.weight.grad, norm.bias.grad)))
+    return torch.cat((sums, norm.running_mean, norm.running_var))
+
+
+if __name__ == "__main__":
+    with joined(place(), CPU) as team:
+        torch.save(normalized(team), Path(sys.argv[1]) / f"norm{team.place.rank}.pt")
+        train_all(Path(sys.argv[1]), team)
