@@ -8,7 +8,7 @@ TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 # Threads of several test processes would fight over the cores.
 TEST_ENV := OMP_NUM_THREADS=1
 
-.PHONY: demo test check format test-slow bench fuzz clean
+.PHONY: demo test check format test-slow bench fuzz crash clean
 
 demo: $(VENV)/.ready
 	$(BIN)/smoothcert demo
@@ -33,10 +33,16 @@ test-slow: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python bench/votes.py --out bench-votes.json
 	$(BIN)/python bench/train_step.py --out bench-train-step.json
+	$(BIN)/python -m bench.processes --out bench-processes.json
 
-# Five CPU minutes: hostile and broken files for every reader. What it finds is kept in tests/fuzz_corpus and replayed by `make test`.
+# Five CPU minutes: hostile and broken files for every reader. Finds are kept in tests/fuzz_corpus and replayed by
+# `make test`.
 fuzz: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/python -m fuzz --inputs 100000
+
+# Half an hour: kill -9 at random instants.
+crash: $(VENV)/.ready
+	$(TEST_ENV) $(BIN)/python -m fuzz.kill --kills 200
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist build

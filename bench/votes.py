@@ -54,6 +54,8 @@ PROCEDURES: dict[str, dict[str, Any]] = {
     "curve, label-aware": {"label_aware": True},
     "adaptive": {},
     "adaptive, label-aware": {"label_aware": True},
+    "curve, pair bound": {"bound": "pair"},
+    "curve, label-aware, pair": {"bound": "pair", "label_aware": True},
     "paper, pair bound": {"bound": "pair"},
     "adaptive, pair bound": {"bound": "pair"},
 }
@@ -202,6 +204,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="a trained run (else one is trained)")
     parser.add_argument("--n", type=int, default=10_000, help="votes of `paper`, with which the others compete")
     parser.add_argument("--every", type=int, default=20)
+    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
     parser.add_argument("--seconds", type=float, default=20, help="for each network")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
@@ -217,7 +220,7 @@ def main() -> None:
     if args.only in (None, "speed"):
         print(f"votes/s {'bare':>14}{'engine':>10}{'common':>10}{'ART':>10}   engine/bare  engine/common")
         report["speed"] = {}
-        for name in NETWORKS:
+        for name in args.networks:
             report["speed"][name] = found = speeds(name, args.seconds, clock)
             rates = [found["votes_per_second"].get(v) for v in ("bare", "engine", "common", "ART")]
             limit = "  (at least {} and {})".format(*LIMITS[name]) if name in LIMITS else ""

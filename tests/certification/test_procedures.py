@@ -29,6 +29,8 @@ KINDS = [
     ("paper", {"bound": "pair"}),
     ("curve", {}),
     ("curve", {"label_aware": True}),
+    ("curve", {"bound": "pair"}),
+    ("curve", {"bound": "pair", "label_aware": True}),
     ("adaptive", {}),
     ("adaptive", {"bound": "pair", "label_aware": True}),
 ]
@@ -142,7 +144,7 @@ def test_radii_of_a_grid_are_never_averaged(tmp_path):
 
 def test_what_is_not_proved_is_refused():
     for name, noise, options, said in [
-        ("curve", NOISE, {"bound": "pair"}, "single bound only"),
+        ("curve", Laplace(1.0), {"bound": "pair"}, "Gaussian noise only"),
         ("paper", NOISE, {"radii": (1.0,)}, "as published"),
         ("paper", NOISE, {"label_aware": True}, "as published"),
         ("paper", Laplace(1.0), {"bound": "pair"}, "Gaussian noise only"),

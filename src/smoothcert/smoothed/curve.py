@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
+from itertools import accumulate
+from operator import and_
 from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Noise
 from smoothcert.smoothed.evidence import Ask, Evidence
-from smoothcert.smoothed.radius import thresholds
-from smoothcert.stats.group_sequential import SequentialTable, standing
+from smoothcert.smoothed.radius import pair_radius, require_bound, thresholds
+from smoothcert.stats.group_sequential import SequentialTable, hard_cap, standing
+from smoothcert.stats.pair import PairBound
+from smoothcert.stats.pair_sequential import hopeless, levels, pair_at
 from smoothcert.stats.table_cache import cached_table
 
 
@@ -26,6 +33,11 @@ class Curve:
     Label-aware: the class judged is the image's label, no selection votes are drawn, and the statement is "g = label
     within r": certified accuracy is a count of just these. An image for which it is not certified is recorded as
     abstained: whether g is wrong there or undecided is not asked, that is where the votes are saved.
+
+    With `pair` a radius that takes many votes is judged by p̲1 and p̄2 at levels that add up to α over the looks, and
+    one that takes almost unanimous votes by the single bound's exact table as before: there the second class adds
+    nothing. Each radius still has one test of level α, fixed in advance, so the argument above holds: for the single
+    test too, since σ/2 (Φ⁻¹(p_A) − Φ⁻¹(p_B)) < r implies p_A < Φ(r/σ).
     """
 
     noise: Noise
@@ -33,12 +45,13 @@ class Curve:
     n0: int = 100
     n: int = 100_000
     alpha: float = 0.001
+    bound: str = "single"
     label_aware: bool = False
     name: ClassVar[str] = "curve"
-    bound: ClassVar[str] = "single"
     floors_radii: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        require_bound(self.bound, self.noise)
         if self.n0 < 1 and not self.label_aware:
             raise InputError("n0 must be at least 1: the guess needs a vote")
         if not self.table.z.size:
@@ -52,13 +65,50 @@ class Curve:
         if not evidence.selection and not self.label_aware:
             return Ask("selection", self.n0)
         seen = len(evidence.looks)
-        if seen and standing(self.table, _path(evidence)).stop:
+        if seen and self._standing(evidence)[1]:
             return None
         return Ask("estimation", int(self.table.looks[seen]))
 
     def radius(self, evidence: Evidence) -> float | None:
-        certified = int(standing(self.table, _path(evidence)).certified)
+        certified, _ = self._standing(evidence)
         return self.radii[certified - 1] if certified else None
+
+    def _standing(self, evidence: Evidence) -> tuple[int, bool]:
+        """How many radii are certified, and whether to stop."""
+        table, errors = self.table, [look.errors for look in evidence.looks]
+        single = standing(table, errors)
+        if self.bound == "single":
+            return int(single.certified), bool(single.stop)
+        bounds = (pair_at(look.n, level, *look[1:]) for look, level in zip(evidence.looks, self._levels, strict=False))
+        reached = pair_radius(self.noise, reduce(PairBound.tighten, bounds))
+        rejected = [
+            bool(fell) if j >= self._paired else reached is not None and reached >= self.radii[j]
+            for j, fell in enumerate(single.rejected)
+        ]
+        certified, now = sum(accumulate(rejected, and_)), evidence.looks[-1]
+        if certified == len(rejected) or certified >= self._paired:
+            return certified, bool(now.errors >= table.futile[certified, len(errors) - 1])
+        goal, cap = float(table.z[certified]), int(table.caps[certified])
+        last = self._levels[int(np.searchsorted(table.looks, cap))]
+        return certified, hopeless(now.n, cap, last, now.errors, now.runner_up, goal)
+
+    @cached_property
+    def _levels(self) -> list[float]:
+        return [float(level) for level in levels(self.table.looks, self.alpha)]
+
+    @cached_property
+    def _paired(self) -> int:
+        """The first so many radii are judged by the pair: all but those that take almost unanimous votes."""
+        return int((self.table.caps < hard_cap(self.n)).sum())
+
+    @property
+    def _fingerprint(self) -> str:
+        """Of all numbers that decide."""
+        if self.bound == "single":
+            return self.table.fingerprint
+        digest = hashlib.sha256(f"pair|{self.table.fingerprint}|{self._paired}|".encode())
+        digest.update(np.array(self._levels, "<f8").tobytes())
+        return digest.hexdigest()
 
     @property
     def largest(self) -> float:
@@ -70,15 +120,11 @@ class Curve:
             "bound": self.bound,
             "radii": list(self.radii),
             "label_aware": self.label_aware,
-            "table": self.table.fingerprint,
+            "table": self._fingerprint,
             "n0": 0 if self.label_aware else self.n0,
             "n": self.n,
             "alpha": self.alpha,
         }
-
-
-def _path(evidence: Evidence) -> list[int]:
-    return [look.errors for look in evidence.looks]
 
 
 @lru_cache(maxsize=8)

@@ -77,9 +77,7 @@ def build(
     grid = default_radii(noise, n, alpha) if radii is None else tuple(map(float, radii))
     if name == "adaptive":
         return Adaptive(noise, grid, n0, n, alpha, bound, label_aware)
-    if bound != "single":
-        raise InputError("curve has exact tables for the single bound only: use --bound single, or adaptive with pair")
-    return Curve(noise, grid, 0 if label_aware else n0, n, alpha, label_aware)
+    return Curve(noise, grid, 0 if label_aware else n0, n, alpha, bound, label_aware)
 
 
 def procedure_of(header: Mapping[str, Any], noise: Noise) -> Procedure:

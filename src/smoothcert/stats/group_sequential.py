@@ -181,6 +181,11 @@ def _first_chance(q: float, alpha: float, share: float) -> float:
     return math.ceil(math.log(alpha * _MARGIN * share) / math.log1p(-q)) if q > 0 else math.inf
 
 
+def hard_cap(n: int) -> int:
+    """The votes for thresholds that take almost unanimous ones; all others have fewer."""
+    return math.ceil(1.30 * n)
+
+
 def _spending(q: float, alpha: float, n: int) -> Spending:
     """Chosen by simulation at α = 0.001, n = 100,000 for z ≥ 2.9, z ≥ 2.4 and below.
 
@@ -188,7 +193,7 @@ def _spending(q: float, alpha: float, n: int) -> Spending:
     """
     share = _first_chance(q, alpha, 1.0) / n
     if share >= 0.037:
-        return Spending(math.ceil(1.30 * n), 0.6, 0.2)
+        return Spending(hard_cap(n), 0.6, 0.2)
     if share >= 0.0084:
         return Spending(math.ceil(1.15 * n), 0.1, 0.4)
     return Spending(math.ceil(1.15 * n), 0.01, 0.5)
