@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,12 +167,13 @@ def trained(folder: Path) -> Path:
     return folder
 
 
-def procedures(run: Path, n: int, every: int, clock: Callable[[], float]) -> dict[str, Any]:
+def procedures(run: Path, n: int, every: int, clock: Callable[[], float], names: Sequence[str]) -> dict[str, Any]:
     target = open_target(str(run), torch.device("cpu"))
     test_set = load(str(target.data), "test", None)
     chosen = range(0, len(test_set), every)
     found = {}
-    for name, options in PROCEDURES.items():
+    for name in names:
+        options = PROCEDURES[name]
         procedure = build(name.partition(",")[0], target.noise, n=n, **options)
         g = SmoothedClassifier(target.f, target.noise, target.num_classes)
         x, y = test_set.batch(torch.tensor(list(chosen)))
@@ -204,6 +205,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="a trained run (else one is trained)")
     parser.add_argument("--n", type=int, default=10_000, help="votes of `paper`, with which the others compete")
     parser.add_argument("--every", type=int, default=20)
+    parser.add_argument("--procedures", nargs="+", choices=PROCEDURES, default=list(PROCEDURES))
     parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
     parser.add_argument("--seconds", type=float, default=20, help="for each network")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
@@ -230,7 +232,7 @@ def main() -> None:
         print(f"\n  {'procedure':24}{'votes/image':>12}{'images/s':>10}{'ACR':>8}  certified accuracy at 0, 0.25, …")
         with tempfile.TemporaryDirectory() as folder:
             run = args.run or trained(Path(folder) / "run")
-            report["procedures"] = procedures(run, args.n, args.every, clock)
+            report["procedures"] = procedures(run, args.n, args.every, clock, args.procedures)
     if args.only in (None, "memory"):
         report["memory"] = peak = {str(votes): memory(votes) for votes in (10_000, 1_000_000)}
         print("\npeak memory: " + ", ".join(f"{int(v):,} votes {b / 2**20:.0f} MiB" for v, b in peak.items()))

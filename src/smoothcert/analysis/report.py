@@ -183,12 +183,12 @@ def _panels(shown: Sequence[_Shown]) -> list[dict[str, Any]]:
     ]
 
 
-def _paired(everything: Sequence[Results]) -> list[Comparison]:
-    """Each log against the first, where they are of the same images."""
+def _paired(everything: Sequence[Results]) -> list[tuple[int, Comparison]]:
+    """Each log, by its number on the page, against the first, where they are of the same images."""
     found = []
-    for other in everything[1:]:
+    for number, other in enumerate(everything[1:], 2):
         try:
-            found.append(compare(other, everything[0], radii=[]))
+            found.append((number, compare(other, everything[0], radii=[])))
         except InputError:
             continue
     return found
