@@ -51,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except InputError as error:
         _fail(str(error))
     except KeyboardInterrupt:
-        print("smoothcert: interrupted; the same command goes on from here", file=sys.stderr)
+        if _rank() == "0":
+            print("smoothcert: interrupted; the same command goes on from here", file=sys.stderr)
         _leave(INTERRUPTED)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -102,11 +103,14 @@ def _overview() -> str:
 
 
 def _fail(message: str) -> NoReturn:
-    rank = os.environ.get("RANK", "0")  # not place(), which may be what failed
-    who = "smoothcert" if rank == "0" else f"smoothcert (process {rank})"
+    who = "smoothcert" if _rank() == "0" else f"smoothcert (process {_rank()})"
     line = "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))  # a file's text may be in it
     print(f"{who}: {line}", file=sys.stderr)
     _leave(2)
+
+
+def _rank() -> str:
+    return os.environ.get("RANK", "0")  # not place(), which may be what failed
 
 
 def _leave(code: int) -> NoReturn:

@@ -90,12 +90,14 @@ class Certify:
         where = "" if least == 0 else f" at radius {least:g}"
         votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_whole(log).rows]
         kind = "" if self.procedure == "paper" and self.bound == "single" else f"{self.procedure}, {self.bound} bound, "
+        reduced = (target.about.get("recipe") or {}).get("reduced")
+        marked = f"  reduced run ({reduced})" if reduced else ""
         parts = f" ({len(files_of(log))} files)" if files_of(log) != [log] else ""
         print(
             f"{log}{parts}  {s.images} of {s.selected} images  "
             f"{acr}certified accuracy {100 * (accuracy or 0.0):.1f}%{where}  "
             f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
-            f"{sum(votes) / len(votes):,.0f} votes/image, largest radius {floored(s.largest_radius or 0.0, 3)})"
+            f"{sum(votes) / len(votes):,.0f} votes/image, largest radius {floored(s.largest_radius or 0.0, 3)}){marked}"
         )
 
 
