@@ -5,8 +5,10 @@ As a program it is started many times, so it imports Pillow and nothing of ours.
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import os
 import random
 import signal
 import struct
@@ -18,6 +20,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "PPM")
 """others are not tried: some of Pillow's readers start programs"""
 MOST_PIXELS = 89_478_485  # Pillow's own limit, 256 MiB of RGB: the largest image of ImageNet has 61 million
+MOST_BYTES = 2**28
 RESIZED, CROPPED = 256, 224
 HEADER = struct.Struct("<?I")  # whether it worked, and how many bytes follow
 
@@ -62,7 +65,11 @@ def random_box(width: int, height: int, rng: random.Random) -> Box:
 def decoded(path: str, most_pixels: int = MOST_PIXELS) -> Image.Image:
     """The picture as RGB, upright as its EXIF says; ValueError names the file."""
     try:
-        with Image.open(path, formats=FORMATS) as file:
+        if os.path.getsize(path) > MOST_BYTES:
+            raise ValueError(f"larger than {MOST_BYTES:,} bytes")
+        with open(path, "rb") as whole:  # in memory: of a file Pillow would make room for as much as a chunk claims
+            data = io.BytesIO(whole.read(MOST_BYTES))
+        with Image.open(data, formats=FORMATS) as file:
             if file.width * file.height > most_pixels:
                 raise ValueError(f"{file.width} × {file.height} pixels are more than {most_pixels:,}")
             return _to_rgb(ImageOps.exif_transpose(file))
