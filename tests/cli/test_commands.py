@@ -138,8 +138,17 @@ def test_damaged_files_are_named(trained, tmp_path):
 
 def killed(arguments, cwd, signal_, until):
     """Start the command, send it a signal as soon as `until` holds, and wait for its end."""
+
+    def heed_ctrl_c():  # which a shell tells its background jobs, such as this test run, to ignore
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     process = subprocess.Popen(
-        [*COMMAND, *arguments], cwd=cwd, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=heed_ctrl_c,
     )
     deadline = time.monotonic() + 120
     while not until() and process.poll() is None and time.monotonic() < deadline:
