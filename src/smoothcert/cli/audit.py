@@ -107,6 +107,8 @@ class Audit:
         from smoothcert.run_folder import RunFolder
 
         path = Path(self.run)
+        if not path.exists() and ":" not in self.run:
+            raise InputError(f"{self.run}: no such run or model file")
         if not path.is_dir():
             raise InputError(f"{self.run}: name its certification log with --log")
         return RunFolder(path).certification_log
