@@ -8,7 +8,7 @@ TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 # Threads of several test processes would fight over the cores.
 TEST_ENV := OMP_NUM_THREADS=1
 
-.PHONY: demo test check format test-slow bench fuzz crash clean
+.PHONY: demo test check format test-slow results bench fuzz crash clean
 
 demo: $(VENV)/.ready
 	$(BIN)/smoothcert demo
@@ -28,6 +28,10 @@ format: $(VENV)/.ready
 
 test-slow: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/pytest -n 2 -m slow
+
+# Tables and figures of results/ and of the README, from the logs in results/runs alone.
+results: $(VENV)/.ready
+	$(BIN)/python -m results.build
 
 # Minutes each; bench/batch_preparation.py and bench/votes_needed.py need data of their own (see their --help).
 bench: $(VENV)/.ready

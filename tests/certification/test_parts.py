@@ -1,5 +1,6 @@
 """One certification by several processes: each image once, whoever did it, and nothing that does not belong to it."""
 
+import gzip
 import random
 from itertools import chain
 
@@ -156,6 +157,19 @@ def test_every_reader_takes_the_set_for_one_log(shards, whole):
     assert one.index.tolist() == [row["index"] for row in whole]
     table = smoothcert("table", ".", "--format", "json", cwd=shards.parent)
     assert table.returncode == 0 and '"images": 20' in table.stdout
+
+
+def test_a_packed_log_is_the_folders_until_it_is_certified_anew(tmp_path, whole):
+    log = tmp_path / "certify.jsonl"
+    list(certify(log))
+    packed = tmp_path / "certify.jsonl.gz"
+    packed.write_bytes(gzip.compress(log.read_bytes(), mtime=0))
+    log.unlink()
+    assert timeless(read_whole(tmp_path).rows) == whole and whole_path(tmp_path) == packed
+    assert len(read_results(tmp_path)) == len(whole) and verify(tmp_path).rows == len(whole)
+    list(certify(log, procedure=build("curve", Gaussian(0.5), n=400, radii=(0.0, 0.25))))
+    assert whole_path(tmp_path) == log and read_whole(tmp_path).decides["n"] == 400
+    assert timeless(read_whole(packed).rows) == whole
 
 
 def test_merging_leaves_one_log(shards, whole):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from smoothcert.analysis.metrics import certified_accuracy, summarize
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import panel_of, setting_of
 from smoothcert.errors import InputError
+from smoothcert.paper import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +26,8 @@ class Panel:
 
     title: str
     curves: tuple[tuple[str, Results], ...]
+    printed: Mapping[str, Row] = field(default_factory=dict)
+    """by a curve's label, the paper's row to stand beside it: dots of its colour"""
 
 
 def plot_curves(everything: Sequence[Results], path: Path, title: str | None = None) -> None:
@@ -111,6 +114,9 @@ def _draw(axes: Axes, panel: Panel, small: bool) -> None:
         name = legend_name(label, 26 if small else 60)
         legend = name if acr is None else f"{name}  (ACR {acr:.3f})"
         axes.step(radii, accuracy, style, where="post", color=color, label=legend, lw=1.4)
+        if label in panel.printed:
+            printed = [(r, percent / 100) for r, percent in panel.printed[label].accuracy if r <= top]
+            axes.plot(*zip(*printed, strict=True), "o", mfc="none", ms=4, color=color)
         axes.fill_between(radii, accuracy - band, accuracy + band, step="post", color=color, alpha=0.15, lw=0)
     norm = _norms([r for _, r in panel.curves])
     axes.set(xlabel=f"radius ({norm})", ylabel="certified accuracy", xlim=(0, top), ylim=(0, 1.01))

@@ -23,9 +23,16 @@ def part_path(log: Path, part: str) -> Path:
 def whole_path(path: Path) -> Path:
     """The log a part is of; of a run folder, its log; any other log is whole already."""
     if path.is_dir():
-        return RunFolder(path).certification_log
+        return log_of(RunFolder(path))
     stem, mark, _ = path.stem.partition(_MARK)
     return path.with_name(f"{stem}{path.suffix}") if mark else path
+
+
+def log_of(run: RunFolder) -> Path:
+    """The log to read: certify.jsonl, or where there is none the packed one that a published run has instead."""
+    log = run.certification_log
+    packed = log.with_name(f"{log.name}.gz")
+    return packed if packed.is_file() and not files_of(log) else log
 
 
 def files_of(log: Path) -> list[Path]:
@@ -41,7 +48,8 @@ def one_per_log(paths: Iterable[Path]) -> list[Path]:
 
 def _begun(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.readline().endswith(b"\n")
+        first = file.readline()
+    return first.endswith(b"\n") or first.startswith(b"\x1f\x8b")  # gzip: packed when it was finished
 
 
 def read_whole(path: Path) -> CertificationLog:

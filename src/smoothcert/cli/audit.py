@@ -104,14 +104,14 @@ class Audit:
             sys.exit(1)
 
     def _log_of_run(self) -> Path:
-        from smoothcert.run_folder import RunFolder
+        from smoothcert.certification.parts import whole_path
 
         path = Path(self.run)
         if not path.exists() and ":" not in self.run:
             raise InputError(f"{self.run}: no such run or model file")
         if not path.is_dir():
             raise InputError(f"{self.run}: name its certification log with --log")
-        return RunFolder(path).certification_log
+        return whole_path(path)
 
     def _print(self, rows: list[dict[str, Any]], found: Verdict, norm: float, out: Path) -> None:
         from smoothcert.analysis.tables import floored

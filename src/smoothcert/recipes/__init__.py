@@ -6,7 +6,15 @@ from pathlib import Path
 
 from smoothcert.errors import InputError
 from smoothcert.reading import shown
-from smoothcert.recipes import demo, jeong2020_ablation, jeong2020_cifar10, jeong2020_imagenet, jeong2020_mnist, printed
+from smoothcert.recipes import (
+    demo,
+    fast,
+    jeong2020_ablation,
+    jeong2020_cifar10,
+    jeong2020_imagenet,
+    jeong2020_mnist,
+    printed,
+)
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.certification import Certification, certification_of
 from smoothcert.recipes.file import read_recipe
@@ -19,6 +27,7 @@ from smoothcert.recipes.toml import to_toml
 
 RECIPES: dict[str, Recipe] = {
     **demo.RECIPES,
+    **fast.RECIPES,
     **jeong2020_mnist.RECIPES,
     **jeong2020_ablation.RECIPES,
     **jeong2020_cifar10.RECIPES,

@@ -1,0 +1,49 @@
+"""The published results: they follow from the logs in the repository, and the logs from their votes."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from results.build import build, find_runs
+
+from smoothcert.certification.verify import verify
+from smoothcert.models.weights import digest, load_weights
+from smoothcert.recipes import find, scaled, to_dict
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "results"
+RUNS = find_runs(RESULTS / "runs")
+EACH = pytest.mark.parametrize("run", RUNS, ids=lambda run: run.folder.name)
+
+
+def test_tables_and_figures_are_those_of_the_logs(tmp_path):
+    readme = shutil.copy(ROOT / "README.md", tmp_path / "top.md")
+    build(RESULTS, tmp_path, readme)
+    assert readme.read_text() == (ROOT / "README.md").read_text(), "run `make results`"
+    for name in ("README.md", "cells.csv", "mnist.png"):
+        assert (tmp_path / name).read_bytes() == (RESULTS / name).read_bytes(), f"{name}: run `make results`"
+
+
+@EACH
+def test_every_certificate_follows_from_its_votes(run):
+    found = verify(run.folder / "certify.jsonl.gz")
+    assert found.rows >= 50 and not found.problems
+
+
+@EACH
+def test_it_was_trained_by_the_recipe_of_its_name(run):
+    name = f"{run.data}/{run.method}/{run.sigma:.2f}"
+    wanted = find(name)
+    if run.reduced:
+        wanted = scaled(wanted, float(run.folder.name.rpartition("-reduced")[2].partition("-seed")[0]))
+    recipe = json.loads((run.folder / "recipe.json").read_text())
+    assert recipe == json.loads(json.dumps(to_dict(wanted) | {"seed": run.seed}))
+    assert run.results.about["recipe"] == recipe
+
+
+@pytest.mark.parametrize("model", sorted(RESULTS.glob("runs/*/model.safetensors")), ids=lambda p: p.parent.name)
+def test_weights_are_small_and_those_that_were_certified(model):
+    assert model.stat().st_size < 2e6
+    (run,) = (run for run in RUNS if run.folder == model.parent)
+    assert digest(load_weights(model)[0]) == run.results.about["model"]["sha256"]
