@@ -34,14 +34,14 @@ TITLES = {
     "stability": "Stability",
     "consistency": "Consistency",
     "consistency-fast": "Consistency, fast",
-    "smoothadv": "SmoothAdv",
-    "smoothadv+consistency": "SmoothAdv + Consistency",
-    "macer": "MACER",
+    "macer": "MACER, short",
+    "smoothadv-short": "SmoothAdv, short",
+    "smoothadv+consistency-short": "SmoothAdv + Consistency, short",
 }
 CHEAP = ("gaussian", "stability", "consistency")
 COLUMNS = ("run", "data", "method", "sigma", "seed", "reduced", "images", "n", "alpha")
 COLUMNS += ("radius", "ours", "standard_error", "as_printed", "paper", "gap")
-DEAR = ("macer", "smoothadv", "smoothadv+consistency")
+DEAR = ("macer", "smoothadv-short", "smoothadv+consistency-short")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,6 @@ class Run:
     data: str
     method: str
     sigma: float
-    reduced: bool
     seed: int
 
     @cached_property
@@ -83,7 +82,7 @@ class Run:
         return self._row(6 if self.data == "mnist" else 4)
 
     def _row(self, table: int) -> Row:
-        wanted = (table, self.recipe.model, self.method.removesuffix("-fast"), self.sigma)
+        wanted = (table, self.recipe.model, re.sub("-(fast|short)$", "", self.method), self.sigma)
         (row,) = (r for r in rows() if (r.table, r.network, r.method, r.sigma) == wanted)
         return row
 
@@ -109,7 +108,7 @@ def find_runs(folder: Path) -> list[Run]:
         name = re.fullmatch(r"([a-z0-9]+(?:-resnet20)?)-([a-z+-]+)-([\d.]+)(-reduced[\d.]+)?-seed(\d+)", path.name)
         if name is None or not (path / "certify.jsonl.gz").exists():
             raise InputError(f"{path}: not a published run (DATA-METHOD-σ-seedN with a certify.jsonl.gz)")
-        runs.append(Run(path, name[1], name[2], float(name[3]), bool(name[4]), int(name[5])))
+        runs.append(Run(path, name[1], name[2], float(name[3]), int(name[5])))
     return runs
 
 
@@ -189,8 +188,14 @@ def fast_table(runs: Sequence[Run]) -> str:
     return markdown(header, lines)
 
 
-def reduced_table(runs: Sequence[Run]) -> str:
-    """Reduced runs: no verdict, only what they reached and what it cost."""
+def at_equal_cost(runs: Sequence[Run]) -> list[Run]:
+    """All methods, first seeds, at those σ at which the dear ones were run."""
+    sigmas = {run.sigma for run in of(runs, DEAR)}
+    return [run for run in of(runs, tuple(TITLES)) if run.sigma in sigmas and run.seed == 0]
+
+
+def cost_table(runs: Sequence[Run]) -> str:
+    """No verdict, only what was reached and what it cost."""
     header = ["σ", "method", "epochs", "ours ± s.e.", "paper, whole schedule", "images", "n", "passes", "minutes"]
     lines = [
         [
@@ -209,9 +214,9 @@ def reduced_table(runs: Sequence[Run]) -> str:
     return markdown(header, lines)
 
 
-def of(runs: Sequence[Run], methods: Sequence[str], data: str = "mnist", reduced: bool = False) -> Iterator[Run]:
+def of(runs: Sequence[Run], methods: Sequence[str], data: str = "mnist") -> Iterator[Run]:
     """By σ, then in the order of `methods`, then by seed."""
-    chosen = [r for r in runs if r.method in methods and r.data == data and r.reduced == reduced]
+    chosen = [r for r in runs if r.method in methods and r.data == data]
     yield from sorted(chosen, key=lambda r: (r.sigma, methods.index(r.method), r.seed))
 
 
@@ -276,8 +281,8 @@ def build(source: Path, out: Path, readme: Path) -> None:
         "main table": main_table(runs),
         "order": order_table(runs),
         "fast": fast_table(runs),
-        "dear": reduced_table([*of(runs, DEAR, reduced=True)]),
-        "cifar10": reduced_table([*of(runs, CHEAP, data="cifar10-resnet20", reduced=True)]),
+        "equal cost": cost_table(at_equal_cost(runs)),
+        "cifar10": cost_table([*of(runs, CHEAP, data="cifar10-resnet20")]),
         "environment": environments(runs),
     }
     page = (source / "README.md").read_text()

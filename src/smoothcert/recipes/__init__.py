@@ -14,6 +14,7 @@ from smoothcert.recipes import (
     jeong2020_imagenet,
     jeong2020_mnist,
     printed,
+    short,
 )
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.certification import Certification, certification_of
@@ -28,6 +29,7 @@ from smoothcert.recipes.toml import to_toml
 RECIPES: dict[str, Recipe] = {
     **demo.RECIPES,
     **fast.RECIPES,
+    **short.RECIPES,
     **jeong2020_mnist.RECIPES,
     **jeong2020_ablation.RECIPES,
     **jeong2020_cifar10.RECIPES,
