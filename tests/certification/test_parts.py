@@ -32,9 +32,9 @@ def f(x):
     return -torch.cdist(x.flatten(1).double(), PATTERNS.double())
 
 
-def certify(log, crew=None, procedure=CURVE, batch=100):
+def certify(log, crew=None, procedure=CURVE, batch=100, every=2, f=f):
     g = SmoothedClassifier(f, Gaussian(0.5), 10, batch=batch)
-    return certify_images(g, TEST, log, procedure, Selection(every=2), "test", {"model": "nearest"}, None, crew)
+    return certify_images(g, TEST, log, procedure, Selection(every), "test", {"model": "nearest"}, None, crew)
 
 
 def timeless(rows):
@@ -170,6 +170,31 @@ def test_a_packed_log_is_the_folders_until_it_is_certified_anew(tmp_path, whole)
     list(certify(log, procedure=build("curve", Gaussian(0.5), n=400, radii=(0.0, 0.25))))
     assert whole_path(tmp_path) == log and read_whole(tmp_path).decides["n"] == 400
     assert timeless(read_whole(packed).rows) == whole
+
+
+def test_a_log_of_fewer_images_is_gone_on_with(tmp_path, whole):
+    log = tmp_path / "log.jsonl"
+    few = list(certify(log, every=8))
+    with log.open("ab") as file:
+        file.write(b'{"torn')
+    asked = []
+    rows = certify(log, f=lambda x: asked.append(len(x)) or f(x))
+    assert [next(rows) for _ in few] == few and not asked
+    assert timeless([*few, *rows]) == whole and sum(asked) < 500 * (len(whole) - len(few))
+    assert timeless(read_log(log).rows) == whole and not missing(read_log(log)) and not verify(log).problems
+    for words, changed in (
+        ("selection.every: 2 there, 8 asked for", {"every": 8}),
+        ("n: 300 there, 400 asked for", {"every": 1, "procedure": build("curve", Gaussian(0.5), n=400, radii=(0.0,))}),
+    ):
+        before = log.read_bytes()
+        with pytest.raises(InputError, match=words):
+            list(certify(log, **changed))
+        assert log.read_bytes() == before
+
+
+def test_parts_are_not_widened(shards):
+    with pytest.raises(InputError, match="other settings"):
+        list(certify(shards, every=1))
 
 
 def test_merging_leaves_one_log(shards, whole):

@@ -99,10 +99,13 @@ def _certificate(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def missing(log: CertificationLog) -> list[int]:
     """Selected images that have no row."""
+    present = {row["index"] for row in log.rows}
+    return [index for index in selected(log) if index not in present]
+
+
+def selected(log: CertificationLog) -> range:
     chosen, data = log.decides.get("selection"), log.decides.get("data")
     try:
-        images: Iterable[int] = Selection(**chosen).of(data["images"])  # type: ignore[arg-type, index]
+        return Selection(**chosen).of(data["images"])  # type: ignore[arg-type, index]
     except (TypeError, KeyError) as error:
         raise InputError(f"{log.path}: its header does not say which images were selected") from error
-    present = {row["index"] for row in log.rows}
-    return [index for index in images if index not in present]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from smoothcert.certification.crew import Crew
-from smoothcert.certification.log import LogWriter
-from smoothcert.certification.parts import files_of, part_path, read_whole
+from smoothcert.certification.log import CertificationLog, LogWriter, write_log
+from smoothcert.certification.parts import files_of, part_path, read_whole, selected
 from smoothcert.certification.selection import Selection
 from smoothcert.data import ImageSet
 from smoothcert.environment import environment
@@ -67,7 +67,7 @@ def certify_images(
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be at least 1, not {limit}")
     started = {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    known = _known(log, decides)
+    known = _known(log, decides, alone=crew.part is None)
     path = log if crew.part is None else part_path(log, crew.part)
     writer = LogWriter(path, name, decides, environment() | started)
     try:
@@ -83,16 +83,28 @@ def certify_images(
         writer.close()
 
 
-def _known(log: Path, decides: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the log and of all its parts, whoever wrote them; refused if they were made with other settings."""
+def _known(log: Path, decides: dict[str, Any], alone: bool) -> list[dict[str, Any]]:
+    """The rows of the log and of all its parts, whoever wrote them; refused if they were made with other settings.
+
+    A log of fewer images is no other: every 100th are among every 10th, so it is gone on with.
+    """
     if not files_of(log):
         return []
     whole = read_whole(log)
-    wanted = json.loads(json.dumps(decides))  # tuples are lists there
-    if whole.decides != wanted:
-        found = differences(whole.decides, wanted)
-        raise InputError(f"{log}: was made with other settings ({found}): choose another --out")
-    return whole.rows
+    wanted = replace(whole, decides=json.loads(json.dumps(decides)))  # tuples are lists there
+    if whole.decides == wanted.decides:
+        return whole.rows
+    if alone and files_of(log) == [log] and _is_part_of(whole, wanted):
+        write_log(log, wanted)
+        return whole.rows
+    found = differences(whole.decides, wanted.decides)
+    raise InputError(f"{log}: was made with other settings ({found}): choose another --out")
+
+
+def _is_part_of(old: CertificationLog, new: CertificationLog) -> bool:
+    """Are they alike but for the images, and are all that were selected for `old` selected for `new`?"""
+    apart = {"selection": None, "selected": None}
+    return old.decides | apart == new.decides | apart and set(selected(old)) <= set(selected(new))
 
 
 def _open(g: SmoothedClassifier, data: ImageSet, indices: Iterable[int]) -> Iterator[Image]:
