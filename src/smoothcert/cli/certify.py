@@ -47,7 +47,7 @@ class Certify:
     label_aware: bool = False
     """curve, adaptive: judge the image's label instead of a guess; wrong images then count as abstained"""
     every: int = 1
-    """certify every k-th image (a fair sample, which the first k are not)"""
+    """certify every k-th image: a fair sample, which the first k are not; 10 goes on with a log of 100"""
     range: tuple[int, int] | None = None
     """only images FROM … TO − 1"""
     limit: int | None = None
