@@ -5,7 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from results.build import build, find_runs
+from results.build import build
+from results.run import find_runs
 
 from smoothcert.certification.verify import verify
 from smoothcert.models.weights import digest, load_weights

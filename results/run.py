@@ -1,0 +1,119 @@
+"""A published run: one training and its certification, and what the paper prints for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from smoothcert.analysis import Results, read_results
+from smoothcert.analysis.all_images import acr_on_all_images
+from smoothcert.analysis.beside_paper import Cell, beside
+from smoothcert.analysis.cost import cost
+from smoothcert.certification.log import read_log
+from smoothcert.errors import InputError
+from smoothcert.paper import Row, rows
+from smoothcert.recipes import Recipe, from_dict
+from smoothcert.recipes.cost import passes_per_image
+from smoothcert.run_folder import RunFolder
+from smoothcert.training.log import read_training_log
+
+# The paper's own logs of all 10,000 images, by σ of a run: by them one sees how hard the images of that run are.
+_PUBLISHED = Path(__file__).parent / "published"
+_AT_HALF = _PUBLISHED / "mnist_consistency_lambda5_m4_sigma0.50.tsv.gz"
+PUBLISHED = {0.25: _AT_HALF, 0.5: _AT_HALF, 1.0: _PUBLISHED / "mnist_consistency_lambda1_sigma1.00.tsv.gz"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder's name is DATA-METHOD-σ[-reducedF]-seedS."""
+
+    folder: Path
+    data: str
+    method: str
+    sigma: float
+    seed: int
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "certify.jsonl.gz"
+
+    @cached_property
+    def results(self) -> Results:
+        return read_results(self.log)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        return from_dict(RunFolder(self.folder).read_recipe())
+
+    @property
+    def versions(self) -> dict[str, str]:
+        return {name: said for name, said in read_log(self.log).environment.items() if name != "started"}
+
+    @property
+    def minutes(self) -> float:
+        return cost(read_training_log(RunFolder(self.folder).training_log)).seconds / 60
+
+    @property
+    def passes(self) -> int:
+        """Forward-backward passes an image of the training set went through."""
+        return self.recipe.epochs * passes_per_image(self.recipe)
+
+    @cached_property
+    def acr(self) -> Cell:
+        """On the certified images, beside the paper's mean of five seeds where it has one."""
+        return beside(self.results, self._row(7 if self.data == "mnist" else 4)).cells[0]
+
+    @cached_property
+    def judged(self) -> Judged:
+        """MNIST only: of other data sets there is no log of all images here."""
+        ours, error = acr_on_all_images(self.results, read_results(PUBLISHED[self.sigma]))
+        rounding = self.acr.as_printed - self.acr.ours
+        return Judged(ours, error, self.acr.paper, ours + rounding - self.acr.paper)
+
+    @property
+    def printed(self) -> Row:
+        """The row with certified accuracies, which the table of five seeds has not."""
+        return self._row(6 if self.data == "mnist" else 4)
+
+    def _row(self, table: int) -> Row:
+        wanted = (table, self.recipe.model, re.sub("-(fast|short)$", "", self.method), self.sigma)
+        (row,) = (r for r in rows() if (r.table, r.network, r.method, r.sigma) == wanted)
+        return row
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The ACR on all test images, estimated from those that were certified, beside the paper's."""
+
+    ours: float
+    standard_error: float
+    paper: float
+    gap: float
+    """after rounding radii to three digits, as the printed numbers were"""
+
+    @property
+    def allowed(self) -> float:
+        return 3 * self.standard_error + 0.005 * self.paper
+
+    @property
+    def verdict(self) -> str:
+        return "agrees" if abs(self.gap) <= self.allowed else "differs"
+
+
+def find_runs(folder: Path) -> list[Run]:
+    runs = []
+    for path in sorted(folder.iterdir()):
+        name = re.fullmatch(r"([a-z0-9]+(?:-resnet20)?)-([a-z+-]+)-([\d.]+)(?:-reduced[\d.]+)?-seed(\d+)", path.name)
+        if name is None:
+            raise InputError(f"{path}: the name of a published run is DATA-METHOD-σ-seedN")
+        runs.append(Run(path, name[1], name[2], float(name[3]), int(name[4])))
+    return runs
+
+
+def of(runs: Sequence[Run], methods: Sequence[str], data: str = "mnist") -> Iterator[Run]:
+    """By σ, then in the order of `methods`, then by seed."""
+    chosen = [r for r in runs if r.method in methods and r.data == data]
+    yield from sorted(chosen, key=lambda r: (r.sigma, methods.index(r.method), r.seed))

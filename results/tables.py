@@ -1,0 +1,118 @@
+"""Published runs as tables: Markdown for people, one CSV of all cells for scripts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+
+from results.run import Run, of
+
+from smoothcert.analysis import summarize
+from smoothcert.analysis.beside_paper import beside
+from smoothcert.analysis.metrics import paired_difference
+
+TITLES = {
+    "gaussian": "Gaussian",
+    "stability": "Stability",
+    "consistency": "Consistency",
+    "consistency-fast": "Consistency, fast",
+    "macer": "MACER, short",
+    "smoothadv-short": "SmoothAdv, short",
+    "smoothadv+consistency-short": "SmoothAdv + Consistency, short",
+}
+CHEAP = ("gaussian", "stability", "consistency")
+DEAR = ("macer", "smoothadv-short", "smoothadv+consistency-short")
+_WORDS = ("σ", "method", "difference", "seed", "verdict")  # columns that hold no number to line up
+
+Column = Callable[[Run], str]
+COLUMNS: dict[str, Column] = {
+    "σ": lambda run: f"{run.sigma:.2f}",
+    "method": lambda run: TITLES[run.method],
+    "seed": lambda run: str(run.seed),
+    "epochs": lambda run: str(run.recipe.epochs),
+    "images": lambda run: f"{len(run.results):,}",
+    "n": lambda run: f"{run.results.about['n']:,}",
+    "these images": lambda run: _with_error(run.acr.ours, run.acr.standard_error),
+    "all images": lambda run: _with_error(run.judged.ours, run.judged.standard_error),
+    "paper": lambda run: f"{run.acr.paper:.3f}",
+    "gap": lambda run: f"{100 * run.judged.gap / run.judged.paper:+.1f} %",
+    "allowed": lambda run: f"±{100 * run.judged.allowed / run.judged.paper:.1f} %",
+    "verdict": lambda run: run.judged.verdict,
+    "passes": lambda run: str(run.passes),
+    "minutes": lambda run: f"{run.minutes:.0f}",
+}
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.3f} ± {error:.3f}"
+
+
+def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rule = ["---" if name in _WORDS else "---:" for name in header]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (header, rule, *lines))
+
+
+def table(runs: Iterable[Run], *columns: str, **more: Column) -> str:
+    cells = COLUMNS | {name.replace("_", " "): column for name, column in more.items()}
+    return markdown([*columns], ([cells[column](run) for column in columns] for run in runs))
+
+
+def main_table(runs: Sequence[Run]) -> str:
+    """The cheap methods on the paper's schedule, ours beside the paper's."""
+    columns = ("these images", "all images", "paper", "gap", "allowed", "verdict", "passes", "minutes")
+    return table(of(runs, CHEAP), "σ", "method", *columns)
+
+
+def order_table(runs: Sequence[Run]) -> str:
+    """Does the paper's order hold? Image by image, which removes what the images share."""
+    at = {(run.sigma, run.method): run for run in of(runs, CHEAP)}
+    pairs = [(at.get((s, "gaussian")), at.get((s, "stability")), at.get((s, "consistency"))) for s in (0.25, 0.5, 1.0)]
+    lines = []
+    for gaussian, stability, consistency in pairs:
+        for better, worse in ((consistency, stability), (stability, gaussian)):
+            if better and worse:
+                ours = "{:+.4f} ± {:.4f}".format(*paired_difference(better.results, worse.results))
+                words = f"{TITLES[better.method]} − {TITLES[worse.method]}"
+                lines.append([f"{better.sigma:.2f}", words, ours, f"{better.acr.paper - worse.acr.paper:+.4f}"])
+    return markdown(["σ", "difference", "ours ± s.e.", "paper"], lines)
+
+
+def fast_table(runs: Sequence[Run]) -> str:
+    """The fast recipe, seed by seed, beside the paper's Consistency and beside ours of 90 epochs where it is there."""
+    slow = {run.sigma: run for run in of(runs, ("consistency",))}
+
+    def minus_slow(run: Run) -> str:
+        if run.sigma not in slow:
+            return "–"
+        return "{:+.3f} ± {:.3f}".format(*paired_difference(run.results, slow[run.sigma].results))
+
+    columns = ("these images", "all images", "paper", "gap", "minus our 90 epochs", "passes", "minutes")
+    return table(of(runs, ("consistency-fast",)), "σ", "seed", *columns, minus_our_90_epochs=minus_slow)
+
+
+def cost_table(runs: Iterable[Run]) -> str:
+    """No verdict, only what was reached and what it cost."""
+    return table(runs, "σ", "method", "epochs", "these images", "paper", "images", "n", "passes", "minutes")
+
+
+def at_equal_cost(runs: Sequence[Run]) -> list[Run]:
+    """All methods, first seeds, at those σ at which the dear ones were run."""
+    sigmas = {run.sigma for run in of(runs, DEAR)}
+    return [run for run in of(runs, tuple(TITLES)) if run.sigma in sigmas and run.seed == 0]
+
+
+def all_cells(runs: Sequence[Run]) -> str:
+    """Every number of ours beside the printed one: accuracies in percent, full precision."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    about = ("run", "reduced", "images", "n", "alpha")
+    numbers = ("ours", "standard_error", "as_printed", "paper", "gap")
+    writer.writerow([*about, "radius", *numbers])
+    for run in runs:
+        s = summarize(run.results, [])
+        fixed = [run.folder.name, run.recipe.reduced or "", s.images, s.n, s.alpha]
+        for cell in (run.acr, *beside(run.results, run.printed).cells[1:]):
+            radius = "ACR" if cell.radius is None else cell.radius
+            writer.writerow([*fixed, radius, *(getattr(cell, name) for name in numbers)])
+    return out.getvalue()
