@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import random
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from fuzz.readers import READERS, Reader, digest
+from fuzz.readers import READERS, Reader
 from fuzz.watch import Outcome, watched
 from smoothcert.errors import InputError
 
@@ -112,7 +113,7 @@ def minimized(reader: Reader, data: bytes, find: str, folder: Path, seconds: flo
 def keep(reader: Reader, find: str, data: bytes) -> None:
     if len(data) <= LARGEST:
         (CORPUS / reader.name).mkdir(parents=True, exist_ok=True)
-        (CORPUS / reader.name / f"{find}-{digest(data)}").write_bytes(data)
+        (CORPUS / reader.name / f"{find}-{hashlib.sha256(data).hexdigest()[:8]}").write_bytes(data)
 
 
 def run_apart(reader: Reader, seed: int, inputs: int, seconds: float) -> Tally:

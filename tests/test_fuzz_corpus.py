@@ -155,4 +155,4 @@ def test_no_reader_is_left_out():
         "models/pth", "models/weights", "paper/table", "reading", "recipes/file", "reproduction/plan", "run_folder",
         "training/log", "certification/log", "stats/table_cache", "analysis/gaps",
     }  # fmt: skip
-    assert opening <= known, f"give {opening - known} a target in fuzz/readers.py, then name it here"
+    assert opening <= known, f"give {opening - known} a target in fuzz/readers, then name it here"

@@ -1,0 +1,149 @@
+"""Certification, audit and training logs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fuzz.mutate import TEXT, rezip, with_json
+from fuzz.readers.base import Reader, deep_texts, gzipped_heads
+from smoothcert.certification.log import FORMAT, encode
+from smoothcert.noise import Gaussian
+from smoothcert.recipes import RECIPES, to_dict
+
+HEADER = {
+    "data": {"name": "mnist", "split": "test", "images": 40, "fingerprint": "0"},
+    "selection": {"every": 10, "start": 0, "stop": None}, "selected": 4, "noise": {"kind": "gaussian", "sigma": 0.5},
+    "num_classes": 3, "procedure": "paper", "bound": "single", "n0": 20, "n": 300, "alpha": 0.001, "seed": 0,
+    "device": "cpu", "model": {"name": "lenet", "sha256": "0"},
+    "recipe": to_dict(RECIPES["mnist/consistency/0.50"]),
+}  # fmt: skip
+
+
+def log_rows(name: str, bound: str) -> list[dict[str, Any]]:
+    """A log as certification writes it, of made-up votes: header and rows."""
+    from smoothcert.certification.run import to_row
+    from smoothcert.smoothed.certify import conclude
+    from smoothcert.smoothed.evidence import Evidence
+    from smoothcert.smoothed.procedure import build
+
+    radii = None if name == "paper" else (0.0, 0.5, 1.0)
+    procedure = build(name, Gaussian(0.5), 20, 300, 0.001, bound=bound, radii=radii)
+    rows: list[dict[str, Any]] = [
+        {"format": FORMAT, "name": "run", "decides": HEADER | procedure.header(), "environment": {}}
+    ]
+    for index, errors in zip(range(0, 40, 10), (0.0, 0.04, 0.3, 0.6), strict=True):
+        evidence = Evidence()
+        while (ask := procedure.next(evidence)) is not None:
+            wrong = int(ask.stop * errors)
+            votes = [wrong // 2, ask.stop - wrong, wrong - wrong // 2]
+            evidence = evidence.selected(votes) if ask.stage == "selection" else evidence.looked(votes)
+        certificate = conclude(procedure, evidence)
+        rows.append({**to_row(certificate, 1, 0.25), "index": index})
+    return rows
+
+
+@cache
+def log_seeds() -> list[bytes]:
+    kinds = (("paper", "single"), ("paper", "pair"), ("curve", "single"), ("adaptive", "single"), ("adaptive", "pair"))
+    return [b"".join(map(encode, log_rows(*kind))) for kind in kinds]
+
+
+def unpack_log(data: bytes) -> list[Any]:
+    rows = [json.loads(line) for line in data.splitlines()]
+    return [{key: value for key, value in row.items() if key != "crc"} for row in rows]
+
+
+def pack_log(rows: Any) -> bytes:
+    return b"".join(map(encode, rows))
+
+
+LOG_MUTATIONS = (*(with_json(unpack_log, pack_log),) * 8, *TEXT)
+
+
+def read_log_results(path: Path) -> object:
+    from smoothcert.analysis import read_results, summarize
+    from smoothcert.analysis.metrics import default_radii
+    from smoothcert.analysis.tables import FORMATS
+
+    results = read_results(path)
+    summary = summarize(results, default_radii([results]))
+    return [form([summary]) for form in FORMATS.values()]
+
+
+def read_log_verified(path: Path) -> object:
+    from smoothcert.certification.verify import verify
+
+    return verify(path)
+
+
+def read_log_part(path: Path) -> object:
+    """As one part of a certification whose other part is sound."""
+    path.replace(path.with_name("log.part-2.jsonl"))
+    whole = path.with_name("log.jsonl")
+    whole.write_bytes(b"".join(log_seeds()[0].splitlines(keepends=True)[:3]))
+    return read_log_results(whole), read_log_verified(whole)
+
+
+AUDIT = {"run": "r", "attack": {"steps": 3}, "selected": [0, 1]}
+
+
+def audit_seeds() -> list[bytes]:
+    from smoothcert.audit.log import FORMAT as AUDIT_FORMAT
+
+    rows = [{"index": i, "radius": 0.5, "found": None} for i in range(3)]
+    return [pack_log([{"format": AUDIT_FORMAT, "decides": AUDIT, "environment": {}}, *rows])]
+
+
+def read_audit(path: Path) -> object:
+    from smoothcert.audit.log import AuditLog
+
+    log = AuditLog(path, AUDIT, {})
+    log.close()
+    return log.rows
+
+
+def tsv_seeds() -> list[bytes]:
+    head = b"idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
+    text = (
+        head + b"".join(b"%d\t3\t3\t0.%d\t1\t0:00:01.5\n" % (i, i) for i in range(5)) + b"7\t1\t-1\t0.0\t0\t0:00:02\n"
+    )
+    return [text, gzip.compress(text, mtime=0)]
+
+
+def training_log_seeds() -> list[bytes]:
+    rows = [
+        {"epoch": i, "lr": 0.1, "cross_entropy": 1.5, "noisy_accuracy": 0.5, "test_noisy_accuracy": 0.5, "seconds": 2.5,
+         "seconds_data": 0.5, "seconds_attack": 0.0, "seconds_descent": 2.0, "images_per_second": 100.0,
+         "peak_memory_process": 10**8}
+        for i in range(1, 4)
+    ]  # fmt: skip
+    return [b"".join(json.dumps(row).encode() + b"\n" for row in rows)]
+
+
+def pack_lines(rows: Any) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def read_training(path: Path) -> object:
+    from smoothcert.analysis.cost import cost
+    from smoothcert.analysis.report_data import about_training
+    from smoothcert.training.log import read_training_log
+
+    rows = read_training_log(path)
+    about_training(rows, 3)
+    return cost(rows) if rows else None
+
+
+LINES = with_json(lambda data: [json.loads(line) for line in data.splitlines()], pack_lines)
+READERS = (
+    Reader("tsv", ".tsv", tsv_seeds, read_log_results, (*TEXT, rezip), gzipped_heads, 2),
+    Reader("log", ".jsonl", log_seeds, read_log_results, LOG_MUTATIONS, deep_texts, 2),
+    Reader("verify", ".jsonl", log_seeds, read_log_verified, LOG_MUTATIONS, deep_texts, 2),
+    Reader("log-part", ".jsonl", lambda: log_seeds()[:1], read_log_part, LOG_MUTATIONS, deep_texts, 1),
+    Reader("audit-log", ".jsonl", audit_seeds, read_audit, LOG_MUTATIONS, deep_texts, 0.5),
+    Reader("training-log", ".jsonl", training_log_seeds, read_training, (*(LINES,) * 4, *TEXT), deep_texts, 2),
+)  # fmt: skip
