@@ -1,6 +1,7 @@
 """Figures: what is drawn where, and files one can print."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from smoothcert.analysis.gaps import log_probability_gap, plot_gaps, read_gaps
 from smoothcert.analysis.p_a import EDGES, distribution, lower_bounds, plot_p_a
 from smoothcert.analysis.plots import Panel, by_ablation, by_sigma, plot_panels
 from smoothcert.errors import InputError
+from smoothcert.paper import find
 from tests.analysis.made import random_results
 
 
@@ -59,6 +61,19 @@ def test_the_same_log_gives_the_same_picture(tmp_path):
     for name in ("a.png", "b.png"):
         plot_panels(by_sigma(named("mnist_gaussian_sigma0.50")), tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_printed_cells_stand_beside_the_curve_of_their_label(monkeypatch, tmp_path):
+    from matplotlib.axes import Axes
+
+    drawn = []
+    plot = Axes.plot
+    monkeypatch.setattr(Axes, "plot", lambda axes, *data, **style: drawn.append(data) or plot(axes, *data, **style))
+    (log,) = named("mnist_gaussian_sigma0.50")
+    row = replace(find("6:7"), accuracy=((0.0, 99.0), (0.25, 97.5), (100.0, 0.0)))
+    plot_panels([Panel("σ", (("ours", log), ("other", log)), {"ours": row})], tmp_path / "a.png")
+    dots = [data for data in drawn if data[-1] == "o"]
+    assert dots == [((0.0, 0.25), (0.99, 0.975), "o")]  # none beyond the axis
 
 
 @given(radius=st.floats(0.001, 1.9))
