@@ -90,7 +90,11 @@ def read_run(path: Path) -> object:
 
 
 def checkpoint_tensors() -> dict[str, torch.Tensor]:
-    return {"model.weight": torch.ones(2, 2), "model.bias": torch.zeros(2), "momentum.weight": torch.ones(2, 2)}
+    return {
+        "model.weight": torch.ones(2, 2),
+        "model.bias": torch.zeros(2),
+        "optimizer.momentum_buffer.weight": torch.ones(2, 2),
+    }
 
 
 def checkpoint_seeds() -> list[bytes]:

@@ -9,7 +9,7 @@ import torch
 
 from smoothcert.data import load
 from smoothcert.errors import InputError
-from smoothcert.models.weights import digest, load_weights
+from smoothcert.models.weights import digest, load_weights, save_weights
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import Consistency, CrossEntropy, Objective
 from smoothcert.recipes import Recipe, StepDecay
@@ -19,6 +19,7 @@ from smoothcert.training import loop
 from smoothcert.training.checkpoint import previous
 from smoothcert.training.log import read_training_log
 from smoothcert.training.loop import Epoch, build_network, step_indices, train
+from smoothcert.training.optimizer import optimizer_of
 
 CPU = torch.device("cpu")
 TRAIN, TEST = load("fake", "train"), load("fake", "test")
@@ -49,6 +50,49 @@ def test_an_interrupted_run_ends_with_the_same_weights(tmp_path, monkeypatch, un
     assert run(tmp_path) == undisturbed
     rows = read_training_log(RunFolder(tmp_path).training_log)
     assert [row["epoch"] for row in rows] == [1, 2]
+
+
+def test_an_interrupted_run_of_adam_ends_with_the_same_weights_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "_SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(loop, "_SHARE_OF_TIME_FOR_CHECKPOINTS", 1e9)
+    adam = replace(RECIPE, lr=0.001, nesterov=False, second_moment=0.99)
+    for stop in (3, 1, 5):
+        run(tmp_path / "stopped", adam, stop)
+    assert run(tmp_path / "stopped", adam) == run(tmp_path / "whole", adam)
+
+
+def test_adam_is_torchs_own_and_takes_its_betas_from_the_recipe():
+    f = torch.nn.Linear(2, 2)
+    optimizer = optimizer_of(replace(RECIPE, momentum=0.8, nesterov=False, second_moment=0.95, weight_decay=0.02), f)
+    assert isinstance(optimizer, torch.optim.AdamW)
+    assert {key: optimizer.defaults[key] for key in ("lr", "betas", "weight_decay")} == {
+        "lr": RECIPE.lr, "betas": (0.8, 0.95), "weight_decay": 0.02,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"second_moment": 1.0, "nesterov": False}, "between 0 and 1"),
+        ({"second_moment": "0.9", "nesterov": False}, "between 0 and 1"),
+        ({"second_moment": 0.99}, "nesterov = false"),
+        ({"second_moment": 0.99, "nesterov": False, "momentum": 1.0}, "momentum below 1"),
+    ],
+)
+def test_adam_that_cannot_be_is_refused(changed, words):
+    with pytest.raises(InputError, match=words):
+        replace(RECIPE, **changed)
+
+
+def test_a_checkpoint_with_tensors_of_no_known_kind_is_refused(tmp_path):
+    run(tmp_path, stop_after=6)
+    path = RunFolder(tmp_path).checkpoint
+    tensors, about = load_weights(path)
+    renamed = {name.replace("optimizer.momentum_buffer.", "momentum."): t for name, t in tensors.items()}
+    assert renamed.keys() != tensors.keys()
+    save_weights(path, renamed, about)
+    with pytest.raises(InputError, match="delete it to start again"):
+        run(tmp_path)
 
 
 def test_a_finished_run_is_left_alone(tmp_path, undisturbed):

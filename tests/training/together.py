@@ -12,7 +12,7 @@ from smoothcert.noise import Gaussian
 from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
 from smoothcert.processes import place
 from smoothcert.recipes import Recipe, StepDecay
-from smoothcert.training.loop import train
+from smoothcert.training.loop import Epoch, train
 from smoothcert.training.team import joined
 
 NOISE, CPU = Gaussian(0.25), torch.device("cpu")
@@ -26,7 +26,13 @@ RECIPES = {
     # 53 images in steps of 25, 25 and 3: shares of unequal size
     name: Recipe("fake", "lenet", objective, 1, 0.01, StepDecay(30), batch=25)
     for name, objective in OBJECTIVES.items()
-} | {"batch norm": Recipe("tiny", "cifar_resnet20", OBJECTIVES["consistency"], 1, 0.01, StepDecay(30), batch=53)}
+} | {
+    "batch norm": Recipe("tiny", "cifar_resnet20", OBJECTIVES["consistency"], 1, 0.01, StepDecay(30), batch=53),
+    "taken up": Recipe("fake", "lenet", OBJECTIVES["consistency"], 2, 0.01, StepDecay(30), batch=25),
+    "adam taken up": Recipe(
+        "fake", "lenet", OBJECTIVES["consistency"], 2, 1e-4, StepDecay(30), 25, nesterov=False, second_moment=0.99
+    ),
+}
 
 
 def images(recipe, split):
@@ -40,8 +46,12 @@ def images(recipe, split):
 
 def train_all(folder, team):
     for name, recipe in RECIPES.items():
-        for _ in train(recipe, folder / name, images(recipe, "train"), images(recipe, "test"), CPU, team):
-            pass
+        for _ in range(
+            recipe.epochs
+        ):  # stopped after each epoch: the next call must share out what the first process read
+            for event in train(recipe, folder / name, images(recipe, "train"), images(recipe, "test"), CPU, team):
+                if isinstance(event, Epoch) and event.row["epoch"] < recipe.epochs:
+                    break
 
 
 def normalized(team):

@@ -28,6 +28,8 @@ class Recipe:
     momentum: float = 0.9
     nesterov: bool = True
     weight_decay: float = 1e-4
+    second_moment: float | None = None
+    """β₂ of AdamW, which then takes the place of SGD, with `momentum` as β₁ and without Nesterov; None: SGD"""
     seed: int = 0
     reduced: str | None = None
     """in what this is less than it was made from, as `scaled` writes it: whoever shows its numbers must say so"""
@@ -37,6 +39,11 @@ class Recipe:
             value = getattr(self, name)
             if not least <= value <= _MOST:
                 raise InputError(f"recipe: {name} must be at least {least} and a plain number, not {value}")
+        if self.second_moment is not None:
+            if not isinstance(self.second_moment, float) or not 0 < self.second_moment < 1:
+                raise InputError(f"recipe: second_moment must lie between 0 and 1, not {shown(self.second_moment)}")
+            if self.nesterov or self.momentum >= 1:
+                raise InputError("recipe: AdamW (second_moment) needs nesterov = false and momentum below 1")
         if not isinstance(self.reduced, str | None):
             raise InputError(f"recipe: reduced must be a text, not {shown(self.reduced)}")
         if self.images_per_step < 1:

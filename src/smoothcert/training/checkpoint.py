@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
-from torch.optim import SGD
+from torch.optim import Optimizer
 
 from smoothcert.errors import InputError
 from smoothcert.models.weights import load_weights, save_weights
+from smoothcert.training.optimizer import fits, restore, state_of
 
 
 @dataclass
@@ -38,22 +39,18 @@ class Position:
         self.epoch, self.step, self.sums, self.seconds, self.phases = self.epoch + 1, 0, {}, 0.0, {}
 
 
-def save_checkpoint(path: Path, f: nn.Module, optimizer: SGD, position: Position, recipe: dict[str, Any]) -> None:
+def save_checkpoint(path: Path, f: nn.Module, optimizer: Optimizer, position: Position, recipe: dict[str, Any]) -> None:
     """Atomic; the checkpoint before this one is kept beside it."""
-    momenta = {
-        f"momentum.{name}": optimizer.state[p]["momentum_buffer"]
-        for name, p in f.named_parameters()
-        if optimizer.state.get(p, {}).get("momentum_buffer") is not None
-    }
+    state = {f"optimizer.{name}": tensor for name, tensor in state_of(optimizer, f).items()}
     weights = {f"model.{name}": tensor for name, tensor in f.state_dict().items()}
     fresh = path.with_name(f"{path.stem}.new{path.suffix}")
-    save_weights(fresh, weights | momenta, {"position": vars(position), "recipe": recipe})
+    save_weights(fresh, weights | state, {"position": vars(position), "recipe": recipe})
     if path.exists():
         path.replace(previous(path))
     fresh.replace(path)
 
 
-def load_checkpoint(path: Path, f: nn.Module, optimizer: SGD, recipe: dict[str, Any]) -> Position:
+def load_checkpoint(path: Path, f: nn.Module, optimizer: Optimizer, recipe: dict[str, Any]) -> Position:
     """Restore f and optimizer in place; a damaged checkpoint gives way, visibly, to the one before it."""
     if not path.exists() and not previous(path).exists():
         return Position()
@@ -67,17 +64,15 @@ def load_checkpoint(path: Path, f: nn.Module, optimizer: SGD, recipe: dict[str, 
         tensors, about = load_weights(previous(path))
     if about.get("recipe") != recipe:
         raise InputError(f"{path}: is of another recipe: choose another --out")
-    momenta, position = _with_prefix("momentum.", tensors), _position(about.get("position"))
-    shapes = {name: p.shape for name, p in f.named_parameters()}
-    if position is None or any(shapes.get(name) != momentum.shape for name, momentum in momenta.items()):
+    state, position = _with_prefix("optimizer.", tensors), _position(about.get("position"))
+    known = all(name.startswith(("model.", "optimizer.")) for name in tensors)
+    if position is None or not known or not fits(f, state):
         raise InputError(f"{path}: is not a checkpoint that this program wrote: delete it to start again")
     try:
         f.load_state_dict(_with_prefix("model.", tensors))
     except RuntimeError as error:
         raise InputError(f"{path}: does not fit the recipe's network: delete it to start again") from error
-    for name, p in f.named_parameters():
-        if name in momenta:
-            optimizer.state[p]["momentum_buffer"] = momenta[name].to(p.device)
+    restore(optimizer, f, state)
     return position
 
 

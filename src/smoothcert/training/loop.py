@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD
+from torch.optim import Optimizer
 
 from smoothcert import models
 from smoothcert.data import ImageSet
@@ -23,6 +23,7 @@ from smoothcert.run_folder import RunFolder
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from smoothcert.training.cost import PHASES, Stopwatch, peak_memory
 from smoothcert.training.log import write_log
+from smoothcert.training.optimizer import optimizer_of
 from smoothcert.training.team import Team
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
@@ -67,7 +68,7 @@ def train(
         run.claim(description)
     f = team.adopt(build_network(recipe, train_set.num_classes).to(device))
     f = f.to(memory_format=getattr(f, "memory_format", torch.contiguous_format))  # type: ignore[call-overload]
-    optimizer = SGD(f.parameters(), recipe.lr, recipe.momentum, 0.0, recipe.weight_decay, recipe.nesterov)
+    optimizer = optimizer_of(recipe, f)
     position = load_checkpoint(run.checkpoint, f, optimizer, description) if writes else Position()
     position = team.agree(f, optimizer, position)
     if writes and position.epoch < recipe.epochs:
@@ -105,7 +106,7 @@ def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
 
 
 def _rest_of_epoch(
-    recipe: Recipe, run: RunFolder, f: nn.Module, optimizer: SGD, data: ImageSet, position: Position, team: Team
+    recipe: Recipe, run: RunFolder, f: nn.Module, optimizer: Optimizer, data: ImageSet, position: Position, team: Team
 ) -> Iterator[Step]:
     """The steps from `position` to the end of its epoch."""
     device, epoch = data.labels.device, position.epoch

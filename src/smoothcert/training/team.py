@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.optim import SGD
+from torch.optim import Optimizer
 
 from smoothcert.errors import InputError
 from smoothcert.processes import Place
 from smoothcert.training.checkpoint import Position
 from smoothcert.training.global_batch_norm import with_global_batch_norm
+from smoothcert.training.optimizer import restore, state_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Team:
         """f, with layers that see the whole batch."""
         return f
 
-    def agree(self, f: nn.Module, optimizer: SGD, position: Position) -> Position:
+    def agree(self, f: nn.Module, optimizer: Optimizer, position: Position) -> Position:
         """Everybody goes on from where the first process is."""
         return position
 
@@ -72,19 +73,19 @@ class Processes(Team):
     def adopt(self, f: nn.Module) -> nn.Module:
         return with_global_batch_norm(f)
 
-    def agree(self, f: nn.Module, optimizer: SGD, position: Position) -> Position:
-        momentum = {p: optimizer.state[p].get("momentum_buffer") for p in f.parameters() if p in optimizer.state}
-        started = bool(momentum) and all(buffer is not None for buffer in momentum.values())
-        word: list[object] = [(position, started)]
+    def agree(self, f: nn.Module, optimizer: Optimizer, position: Position) -> Position:
+        state = state_of(optimizer, f)
+        counters = {name: float(t) if t.ndim == 0 else None for name, t in state.items()}
+        word = [(position, counters)]
         distributed.broadcast_object_list(word)
-        position, started = word[0]  # type: ignore[misc]
+        position, counters = word[0]
         for tensor in f.state_dict().values():
-            distributed.broadcast(tensor, 0)
-        for p in f.parameters() if started else ():
-            buffer = optimizer.state[p].get("momentum_buffer")
-            buffer = torch.zeros_like(p) if buffer is None else buffer
-            distributed.broadcast(buffer, 0)
-            optimizer.state[p]["momentum_buffer"] = buffer
+            tensor.copy_(_from_first(tensor))
+        parameters = dict(f.named_parameters())
+        for name, counter in counters.items():
+            like = state.get(name, parameters[name.partition(".")[2]])
+            state[name] = _from_first(like.detach()) if counter is None else torch.tensor(counter)
+        restore(optimizer, f, state)
         return position
 
     def add_gradients(self, f: nn.Module) -> None:
@@ -103,6 +104,13 @@ class Processes(Team):
         numbers = numbers.clone()
         distributed.all_reduce(numbers)
         return numbers
+
+
+def _from_first(tensor: Tensor) -> Tensor:
+    """The first process's values. Sent in one layout: a broadcast copies memory, and processes may differ in theirs."""
+    sent = tensor.clone(memory_format=torch.contiguous_format)
+    distributed.broadcast(sent, 0)
+    return sent
 
 
 @contextlib.contextmanager
