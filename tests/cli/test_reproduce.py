@@ -110,7 +110,9 @@ def test_tables_figures_and_patterns_name_recipes_once():
     assert gaussian.rows == ("8:1", "10:1")
     (item,) = items("ablation/m/2/0.50")
     assert item.name == "mnist/consistency/0.50" and item.rows == ("6:8", "7:5", "9:4")
-    assert len(items("mnist/*/0.50")) == 6
+    assert len(items("mnist/*/0.50")) == 6 and all(item.rows for item in items("mnist/*/0.50"))
+    (own,) = items("mnist/consistency-fast/0.50")
+    assert own.rows == ()
 
 
 def certified(radii, n=100_000, **about):
@@ -160,7 +162,7 @@ def test_a_figure_is_drawn_and_its_panels_are_marked(tmp_path):
 
 def test_recipes_are_listed_with_the_papers_acr_and_cost(tmp_path):
     out = smoothcert("recipes", "mnist/*/0.50", cwd=tmp_path).stdout
-    assert "1.657/1.655" in out and "train h" in out and "one core" in out and out.count("lenet") == 6
+    assert "1.657/1.655" in out and "train h" in out and "one core" in out and out.count("lenet") == 9
     assert "ablation/m/2/0.50" in smoothcert("recipes", "ablation/m", cwd=tmp_path).stdout
     listed = json.loads(smoothcert("recipes", "--json", cwd=tmp_path).stdout)
     assert {entry["recipe"] for entry in listed} == {name for name in RECIPES if not name.endswith("/text")}

@@ -67,7 +67,8 @@ class Task:
 def items(what: str) -> tuple[Item, ...]:
     """ "6" or "table6", "figure5", the name of a recipe, a glob or a part of names → recipes, each once.
 
-    A table compares with its own rows alone, a pattern with all rows that its recipes stand for.
+    A table compares with its own rows alone, a pattern with all rows that its recipes stand for; recipes of our own,
+    which stand for none, are meant only where nothing else is.
     """
     figure = figure_number(what)
     table = re.fullmatch(r"(?:table|tab)?[ _.-]?(\d{1,2})", what.lower())
@@ -78,8 +79,8 @@ def items(what: str) -> tuple[Item, ...]:
         return _merged([link for link in found if figure > 1 or link[0].endswith("/0.50")])
     if table:
         return _merged(_table(int(table[1])))
-    names = dict.fromkeys(map(real_name, matching(what)))
-    return tuple(Item(name, printed_rows(name)) for name in names)
+    matched = [Item(name, printed_rows(name)) for name in dict.fromkeys(map(real_name, matching(what)))]
+    return tuple(item for item in matched if item.rows) or tuple(matched)
 
 
 def figure_number(what: str) -> int | None:
