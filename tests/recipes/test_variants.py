@@ -117,3 +117,12 @@ def test_a_scaled_certification_has_fewer_votes_on_evenly_spaced_images() -> Non
 def test_a_mark_that_is_no_text_is_refused() -> None:
     with pytest.raises(InputError, match="reduced must be a text"):
         from_dict(to_dict(find(BOTH)) | {"reduced": 3})
+
+
+def test_adam_is_asked_for_by_its_second_moment_and_taken_away_again() -> None:
+    sgd = find("mnist/consistency/0.50")
+    adam = override(sgd, ["second_moment=0.99", "lr=0.002"])
+    assert (adam.second_moment, adam.lr) == (0.99, 0.002) and from_dict(to_dict(adam)) == adam
+    assert override(adam, ["second_moment=none", "lr=0.01"]) == sgd and "second_moment" not in to_dict(sgd)
+    with pytest.raises(InputError, match="second_moment must lie between 0 and 1"):
+        override(sgd, ["second_moment=2"])

@@ -43,7 +43,7 @@ def _place(values: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:
     """The table that holds the value, and its name there."""
     if path == "objective.attack":  # may be absent, and is then given whole
         return values["objective"], "attack"
-    places = dict(_places(values))
+    places = {"second_moment": values} | dict(_places(values))  # may be absent too
     wanted = path.split(".")
     found = [full for full in places if full == path] or [full for full in places if _abbreviates(wanted, full)]
     if not found:
