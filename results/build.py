@@ -63,5 +63,9 @@ def build(source: Path, out: Path, readme: Path) -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(prog="make results", description=__doc__).parse_args()
-    build(HERE, HERE, HERE.parent / "README.md")
+    parser = argparse.ArgumentParser(prog="make results", description=__doc__)
+    parser.parse_args()
+    try:
+        build(HERE, HERE, HERE.parent / "README.md")
+    except InputError as error:
+        parser.error(str(error))

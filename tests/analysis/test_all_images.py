@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import linregress
 
 from smoothcert.analysis.all_images import acr_on_all_images
 from smoothcert.analysis.results import Results
@@ -26,6 +27,16 @@ def test_a_straight_line_is_found_exactly():
     few = np.arange(0, 4000, 100)
     estimate, error = acr_on_all_images(log(0.3 + 1.5 * other[few], few), log(other))
     assert estimate == pytest.approx((0.3 + 1.5 * other).mean(), abs=1e-12) and error < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_is_the_intercept_of_scipys_line(seed):
+    """The other's radius is measured from its mean over all images: there is the intercept."""
+    other, ours = population(seed)
+    few = np.arange(seed, 4000, 70)
+    line = linregress(other[few] - other.mean(), ours[few])
+    found = acr_on_all_images(log(ours[few], few), log(other))
+    assert found == pytest.approx((line.intercept, line.intercept_stderr), rel=1e-9)
 
 
 def test_it_is_right_on_average_and_its_error_is_what_it_says():

@@ -10,7 +10,7 @@ from tests.cli.running import fails, smoothcert
 
 from smoothcert.analysis import read_all, read_results
 from smoothcert.certification.crew import Crew, Shard, Torchrun, crew_of
-from smoothcert.certification.log import encode, read_log, write_log
+from smoothcert.certification.log import LogWriter, encode, read_log, write_log
 from smoothcert.certification.parts import combined, files_of, missing, part_path, read_whole, whole_path
 from smoothcert.certification.run import certify_images
 from smoothcert.certification.selection import Selection
@@ -170,6 +170,13 @@ def test_a_packed_log_is_the_folders_until_it_is_certified_anew(tmp_path, whole)
     list(certify(log, procedure=build("curve", Gaussian(0.5), n=400, radii=(0.0, 0.25))))
     assert whole_path(tmp_path) == log and read_whole(tmp_path).decides["n"] == 400
     assert timeless(read_whole(packed).rows) == whole
+    before = packed.read_bytes()
+    for every in (2, 1):  # the same images, or more of them: either way it would be written to
+        with pytest.raises(InputError, match="packed"):
+            list(certify(packed, every=every))
+    with pytest.raises(InputError, match="packed"):
+        LogWriter(packed, "test", read_log(packed).decides, {})
+    assert packed.read_bytes() == before
 
 
 def test_a_log_of_fewer_images_is_gone_on_with(tmp_path, whole):

@@ -15,8 +15,8 @@ def acr_on_all_images(few: Results, everything: Results) -> tuple[float, float]:
     """The regression estimate of few's ACR on the images of `everything`, and its standard error.
 
     An image that is hard for one classifier is hard for another: what `everything` has on the few images, measured
-    against what it has on all, tells how hard the few are. The standard error is that of the residuals; it is often a
-    quarter of the plain one, for which sixteen times the images would be needed.
+    against what it has on all, tells how hard the few are. The standard error is that of the
+    line through the few, taken at the mean of all.
     """
     if any(grid_of(r) is not None for r in (few, everything)):
         raise InputError("a log of `curve` holds radii rounded down to a grid: it has no ACR to estimate")

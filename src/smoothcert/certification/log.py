@@ -89,10 +89,17 @@ def write_log(path: Path, log: CertificationLog) -> None:
     write_atomically(path, b"".join(map(encode, (header, *log.rows))))
 
 
+def refuse_packed(path: Path) -> None:
+    """Appending to a gzipped log would destroy it."""
+    if path.is_file() and path.read_bytes()[:2] == b"\x1f\x8b":
+        raise InputError(f"{path}: is packed and cannot be gone on with: gunzip it, or choose another --out")
+
+
 class LogWriter:
     """Appends whole rows to a log of these settings, new or begun earlier, and to no other."""
 
     def __init__(self, path: Path, name: str, decides: dict[str, Any], environment: dict[str, Any]) -> None:
+        refuse_packed(path)
         self.rows: list[dict[str, Any]] = []
         header = encode({"format": FORMAT, "name": name, "decides": decides, "environment": environment})
         path.parent.mkdir(parents=True, exist_ok=True)

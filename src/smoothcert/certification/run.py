@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from smoothcert.certification.crew import Crew
-from smoothcert.certification.log import CertificationLog, LogWriter, write_log
+from smoothcert.certification.log import CertificationLog, LogWriter, refuse_packed, write_log
 from smoothcert.certification.parts import files_of, part_path, read_whole, selected
 from smoothcert.certification.selection import Selection
 from smoothcert.data import ImageSet
@@ -67,6 +67,7 @@ def certify_images(
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be at least 1, not {limit}")
     started = {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    refuse_packed(log)
     known = _known(log, decides, alone=crew.part is None)
     path = log if crew.part is None else part_path(log, crew.part)
     writer = LogWriter(path, name, decides, environment() | started)
