@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "smoothcert"
 
-EVERYWHERE = {"errors", "files", "environment", "processes", "reading", "run_folder"}
+EVERYWHERE = {"errors", "files", "environment", "heap", "processes", "reading", "run_folder"}
 MAY_USE = {
     "stats": set(),
     "noise": set(),

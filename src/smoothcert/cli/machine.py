@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smoothcert.errors import InputError
+from smoothcert.heap import keep_freed_memory
 from smoothcert.processes import die_with_launcher, place
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Machine:
         """Set the number of threads and find the device."""
         import torch
 
+        keep_freed_memory()
         if self.threads is not None:
             if self.threads < 1:
                 raise InputError(f"--threads must be at least 1, not {self.threads}")
