@@ -1,22 +1,34 @@
-"""Consistency on MNIST in less than a quarter of the paper's forward-backward passes: a schedule of our own.
+"""The paper's Consistency on MNIST for less than a quarter of its forward-backward passes: a schedule of our own.
 
-Eleven epochs of four views instead of ninety of two: 44 passes an image, not 180. More views make the regulariser's
-gradient better, and a learning rate of 0.05 that falls straight to 0 needs no ninety epochs. λ is the paper's.
+Five epochs of eight passes (one step of attack and one of descent, four views each) instead of ninety of two: 40, not
+180. What buys most is the attack: one step of SmoothAdv's tells the network where consistency is hardest won. AdamW
+with a rate that falls straight to 0 needs few epochs, and four views make the regulariser's gradient better than two.
+λ is the paper's for SmoothAdv + Consistency; with the λ of Consistency alone nothing is learnt from adversarial images
+in so short a time.
 """
 
+from dataclasses import replace
+
+from smoothcert.attacks import PGD
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import Consistency, CrossEntropy, Objective
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.schedule import LinearDecay
 
 
-def consistency(sigma: float, lbd: float) -> Recipe:
-    objective = Objective(Gaussian(sigma), (CrossEntropy(), Consistency(lbd)), m=4)
-    return Recipe("mnist", "lenet", objective, epochs=11, lr=0.05, schedule=LinearDecay(warmup=1.0), batch=64)
+def few_epochs(objective: Objective, epochs: int) -> Recipe:
+    """AdamW with a rate that falls straight to 0."""
+    recipe = Recipe("mnist", "lenet", objective, epochs, lr=0.0015, schedule=LinearDecay(warmup=0.5), batch=32)
+    return replace(recipe, second_moment=0.999, nesterov=False)
+
+
+def consistency(sigma: float, epsilon: float) -> Recipe:
+    terms, attack = (CrossEntropy(), Consistency(lbd=1.0)), PGD(epsilon, steps=1, warmup=4)
+    return few_epochs(Objective(Gaussian(sigma), terms, m=4, attack=attack), epochs=5)
 
 
 RECIPES = {
-    "mnist/consistency-fast/0.25": consistency(0.25, lbd=10.0),
-    "mnist/consistency-fast/0.50": consistency(0.5, lbd=5.0),
-    "mnist/consistency-fast/1.00": consistency(1.0, lbd=5.0),
+    "mnist/consistency-fast/0.25": consistency(0.25, epsilon=1.0),
+    "mnist/consistency-fast/0.50": consistency(0.5, epsilon=1.0),
+    "mnist/consistency-fast/1.00": consistency(1.0, epsilon=1.5),
 }
