@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from smoothcert.models.grey import GreyConv2d
 from smoothcert.models.pool import max_pool
 
 
@@ -15,7 +16,7 @@ class LeNet(nn.Module):
 
     def __init__(self, num_classes: int = 10) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(1, 20, 5)
+        self.conv1 = GreyConv2d(20, 5)
         self.conv2 = nn.Conv2d(20, 50, 5)
         self.fc1 = nn.Linear(800, 500)
         self.fc2 = nn.Linear(500, num_classes)
