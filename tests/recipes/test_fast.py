@@ -2,6 +2,7 @@
 
 import pytest
 
+from smoothcert.attacks import PGD
 from smoothcert.objectives import Consistency, CrossEntropy
 from smoothcert.recipes import find
 from smoothcert.recipes.cost import passes_per_image
@@ -13,5 +14,6 @@ def test_a_quarter_of_the_passes(sigma, passes):
     cost, whole = (recipe.epochs * passes_per_image(recipe) for recipe in (fast, paper))
     assert whole == 180 and cost == passes
     assert {type(term) for term in fast.objective.terms} == {CrossEntropy, Consistency}
+    assert isinstance(fast.objective.attack, PGD) and fast.objective.attack.steps == 1
     assert fast.objective.noise == paper.objective.noise
     assert (fast.data, fast.model) == (paper.data, paper.model)
