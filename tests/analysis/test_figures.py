@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from smoothcert.analysis.gaps import log_probability_gap, plot_gaps, read_gaps
 from smoothcert.analysis.p_a import EDGES, distribution, lower_bounds, plot_p_a
-from smoothcert.analysis.plots import Panel, by_ablation, by_sigma, plot_panels
+from smoothcert.analysis.plots import Panel, by_ablation, by_sigma, looks_of, plot_panels
 from smoothcert.errors import InputError
 from smoothcert.paper import find
 from tests.analysis.made import random_results
@@ -104,3 +104,9 @@ def test_the_gap_is_that_of_log_probabilities(tmp_path):
         read_gaps(tmp_path / "bad.npz")
     with pytest.raises(InputError, match="label"):
         log_probability_gap(logits, 4)
+
+
+def test_a_label_looks_alike_in_all_panels():
+    (log,) = named("any")
+    panels = [Panel("", tuple((label, log) for label in labels)) for labels in ("c", "abc", "bda", "ef", "aa")]
+    assert looks_of(panels) == [[0], [1, 2, 0], [2, 0, 1], [0, 1], [1, 0]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,8 +43,8 @@ def plot_panels(panels: Sequence[Panel], path: Path, caption: str | None = None)
     if not everything:
         raise InputError("there is no log to draw")
     with canvas(path, len(panels), len(everything)) as (figure, axes):
-        for ax, panel in zip(axes, panels, strict=True):
-            _draw(ax, panel, small=len(panels) > 1)
+        for ax, panel, looks in zip(axes, panels, looks_of(panels), strict=True):
+            _draw(ax, panel, looks, small=len(panels) > 1)
         below = _caption(everything) if caption is None else caption
         if below:
             figure.supxlabel(below, fontsize=8)
@@ -103,13 +104,31 @@ def _labels(found: Sequence[Results]) -> list[str]:
     return words if known else [r.name for r in found]
 
 
-def _draw(axes: Axes, panel: Panel, small: bool) -> None:
+def looks_of(panels: Sequence[Panel]) -> list[list[int]]:
+    """For each curve the number of its look: a label keeps that of an earlier panel, no two of a panel share one."""
+    known: dict[str, int] = {}
+    found = []
+    for panel in panels:
+        labels = [label for label, _ in panel.curves]
+        kept = {known[label] for label in labels if label in known}
+        taken: list[int] = []
+        for label in labels:
+            number = known.get(label)
+            if number is None or number in taken:
+                number = next(i for i in count() if i not in kept and i not in taken)
+            taken.append(number)
+            known.setdefault(label, number)
+        found.append(taken)
+    return found
+
+
+def _draw(axes: Axes, panel: Panel, looks: Sequence[int], small: bool) -> None:
     top = max(float(r.radius.max()) for _, r in panel.curves) * 1.03 or 1.0
     radii = np.linspace(0, top, 1001)
-    for i, (label, results) in enumerate(panel.curves):
+    for (label, results), number in zip(panel.curves, looks, strict=True):
         accuracy = certified_accuracy(results, radii)
         band = np.sqrt(accuracy * (1 - accuracy) / len(results))
-        color, style = look(i)
+        color, style = look(number)
         acr = summarize(results, []).acr
         name = legend_name(label, 26 if small else 60)
         legend = name if acr is None else f"{name}  (ACR {acr:.3f})"
