@@ -12,8 +12,8 @@ from torch.nn.functional import conv2d
 class GreyConv2d(nn.Conv2d):
     """torch's convolution of one input channel, but for how the gradient of the images is found on a CPU.
 
-    torch's kernel vectorises over the channels of the images, and there is one: it takes three times as long as a
-    product of matrices does, which makes a sixth of a step of SmoothAdv on LeNet (bench/grey.py).
+    torch's kernel is slow where there is one channel: a product of matrices instead saves a sixth of a step of
+    SmoothAdv on LeNet (bench/grey.py).
     """
 
     def __init__(self, out_channels: int, kernel_size: int) -> None:
