@@ -54,7 +54,9 @@ class Run:
 
     @property
     def minutes(self) -> float:
-        return cost(read_training_log(RunFolder(self.folder).training_log)).seconds / 60
+        """By the median epoch: others may have been interrupted or disturbed."""
+        spent = cost(read_training_log(RunFolder(self.folder).training_log))
+        return spent.epochs * spent.epoch_seconds / 60
 
     @property
     def passes(self) -> int:

@@ -40,6 +40,13 @@ class RunFolder:
     def certification_log(self) -> Path:
         return self.path / "certify.jsonl"
 
+    @property
+    def cannot_go_on(self) -> bool:
+        """Whether something was trained here and no checkpoint of it is left, as in a published run."""
+        return any(file.exists() for file in (self.training_log, self.model)) and not any(
+            self.path.glob(f"{self.checkpoint.stem}*")
+        )
+
     def claim(self, recipe: dict[str, Any]) -> None:
         """Write the recipe into a new folder, or check that the folder is this recipe's own."""
         if not self.recipe.exists():

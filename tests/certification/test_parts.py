@@ -159,18 +159,25 @@ def test_every_reader_takes_the_set_for_one_log(shards, whole):
     assert table.returncode == 0 and '"images": 20' in table.stdout
 
 
-def test_a_packed_log_is_the_folders_until_it_is_certified_anew(tmp_path, whole):
+def test_a_packed_log_is_gone_on_with_in_an_unpacked_copy(tmp_path, whole):
     log = tmp_path / "certify.jsonl"
-    list(certify(log))
+    few = list(certify(log, every=8))
     packed = tmp_path / "certify.jsonl.gz"
     packed.write_bytes(gzip.compress(log.read_bytes(), mtime=0))
     log.unlink()
-    assert timeless(read_whole(tmp_path).rows) == whole and whole_path(tmp_path) == packed
-    assert len(read_results(tmp_path)) == len(whole) and verify(tmp_path).rows == len(whole)
-    list(certify(log, procedure=build("curve", Gaussian(0.5), n=400, radii=(0.0, 0.25))))
-    assert whole_path(tmp_path) == log and read_whole(tmp_path).decides["n"] == 400
-    assert timeless(read_whole(packed).rows) == whole
     before = packed.read_bytes()
+    assert read_whole(tmp_path).rows == few and whole_path(tmp_path) == packed
+    assert len(read_results(tmp_path)) == len(few) and verify(tmp_path).rows == len(few)
+    for words, changed in (
+        ("gz: was made with other settings .n: 300", {"procedure": build("curve", Gaussian(0.5), n=400, radii=(0.0,))}),
+        ("gz: is packed", {"every": 8, "crew": Shard(0, 2)}),
+    ):
+        with pytest.raises(InputError, match=words):
+            list(certify(log, **changed))
+        assert not log.exists()
+    asked = []
+    assert list(certify(log, every=8, f=lambda x: asked.append(len(x)) or f(x))) == few and not asked
+    assert timeless(certify(log)) == whole == timeless(read_whole(tmp_path).rows) and whole_path(tmp_path) == log
     for every in (2, 1):  # the same images, or more of them: either way it would be written to
         with pytest.raises(InputError, match="packed"):
             list(certify(packed, every=every))

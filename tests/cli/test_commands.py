@@ -136,6 +136,21 @@ def test_damaged_files_are_named(trained, tmp_path):
     assert "damaged" in fails(*CERTIFY, cwd=tmp_path)
 
 
+def test_what_is_left_of_a_published_run_is_not_overwritten(trained, tmp_path):
+    (tmp_path / "recipe.json").write_text((trained / "recipe.json").read_text())
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in ("recipe.json", "train.jsonl", "model.safetensors"):
+        (run / name).write_bytes((trained / "run" / name).read_bytes())
+    before = {file.name: file.read_bytes() for file in run.iterdir()}
+    assert "without its checkpoint: choose another --out" in fails(*TRAIN, cwd=tmp_path)
+    assert {name: (run / name).read_bytes() for name in before} == before
+    (run / "model.safetensors").unlink()
+    assert "without its checkpoint: choose another --out" in fails(*TRAIN, cwd=tmp_path)
+    assert "its weights were not kept" in fails("certify", "run", cwd=tmp_path)
+    assert (run / "train.jsonl").read_bytes() == before["train.jsonl"]
+
+
 def killed(arguments, cwd, signal_, until):
     """Start the command, send it a signal as soon as `until` holds, and wait for its end."""
 

@@ -23,14 +23,13 @@ def part_path(log: Path, part: str) -> Path:
 def whole_path(path: Path) -> Path:
     """The log a part is of; of a run folder, its log; any other log is whole already."""
     if path.is_dir():
-        return log_of(RunFolder(path))
+        return to_read(RunFolder(path).certification_log)
     stem, mark, _ = path.stem.partition(_MARK)
     return path.with_name(f"{stem}{path.suffix}") if mark else path
 
 
-def log_of(run: RunFolder) -> Path:
-    """The log to read: certify.jsonl, or where there is none the packed one that a published run has instead."""
-    log = run.certification_log
+def to_read(log: Path) -> Path:
+    """The log, or where there is none the packed one that a published run has instead."""
     packed = log.with_name(f"{log.name}.gz")
     return packed if packed.is_file() and not files_of(log) else log
 

@@ -13,7 +13,7 @@ import torch
 
 from smoothcert.certification.crew import Crew
 from smoothcert.certification.log import CertificationLog, LogWriter, refuse_packed, write_log
-from smoothcert.certification.parts import files_of, part_path, read_whole, selected
+from smoothcert.certification.parts import files_of, part_path, read_whole, selected, to_read
 from smoothcert.certification.selection import Selection
 from smoothcert.data import ImageSet
 from smoothcert.environment import environment
@@ -87,19 +87,25 @@ def certify_images(
 def _known(log: Path, decides: dict[str, Any], alone: bool) -> list[dict[str, Any]]:
     """The rows of the log and of all its parts, whoever wrote them; refused if they were made with other settings.
 
-    A log of fewer images is no other: every 100th are among every 10th, so it is gone on with.
+    A log of fewer images is no other: every 100th are among every 10th, so it is gone on with. A packed one is gone on
+    with in an unpacked copy.
     """
-    if not files_of(log):
+    source = to_read(log)
+    if not files_of(source):
         return []
-    whole = read_whole(log)
+    whole = read_whole(source)
     wanted = replace(whole, decides=json.loads(json.dumps(decides)))  # tuples are lists there
-    if whole.decides == wanted.decides:
+    if source == log and whole.decides == wanted.decides:
         return whole.rows
-    if alone and files_of(log) == [log] and _is_part_of(whole, wanted):
+    if alone and files_of(source) == [source] and _is_part_of(whole, wanted):
         write_log(log, wanted)
         return whole.rows
+    if whole.decides == wanted.decides:
+        raise InputError(
+            f"{source}: is packed and cannot be gone on with by several: gunzip it, or choose another --out"
+        )
     found = differences(whole.decides, wanted.decides)
-    raise InputError(f"{log}: was made with other settings ({found}): choose another --out")
+    raise InputError(f"{source}: was made with other settings ({found}): choose another --out")
 
 
 def _is_part_of(old: CertificationLog, new: CertificationLog) -> bool:

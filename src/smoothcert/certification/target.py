@@ -76,6 +76,8 @@ def _from_run(path: Path, device: torch.device, wishes: Wishes) -> Target:
     folder = RunFolder(path if path.is_dir() else path.resolve().parent)
     file = folder.model if path.is_dir() else path
     if path.is_dir() and not file.exists():
+        if folder.cannot_go_on:
+            raise InputError(f"{path}: its weights were not kept: train it again, with another --out")
         if folder.recipe.exists():
             raise InputError(f"{path}: its training is not finished: give the same `smoothcert train` command again")
         raise InputError(f"{path}: not a run folder (no {file.name})")

@@ -38,7 +38,7 @@ class Cost:
 def _entry(run: Path) -> dict[str, Any]:
     from smoothcert.analysis import read_results, summarize
     from smoothcert.analysis.cost import cost
-    from smoothcert.certification.parts import files_of, log_of
+    from smoothcert.certification.parts import files_of, to_read
     from smoothcert.recipes import from_dict
     from smoothcert.run_folder import RunFolder
     from smoothcert.training.log import read_training_log
@@ -49,7 +49,7 @@ def _entry(run: Path) -> dict[str, Any]:
     if not rows:
         raise InputError(f"{run}: has finished no epoch yet")
     entry = {"name": run.resolve().name, "hyperparameters": recipe.num_hyperparameters, **asdict(cost(rows))}
-    if files_of(log_of(folder)):
+    if files_of(to_read(folder.certification_log)):
         s = summarize(read_results(run), [0.0])
         keys = ("acr", "acr_standard_error", "images", "n", "alpha")
         entry |= {key: getattr(s, key) for key in keys}

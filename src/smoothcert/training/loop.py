@@ -65,6 +65,8 @@ def train(
     run, description, team = RunFolder(folder), to_dict(recipe), team or Team()
     writes = team.place.first
     if writes:
+        if run.cannot_go_on:
+            raise InputError(f"{folder}: holds a training without its checkpoint: choose another --out")
         run.claim(description)
     f = team.adopt(build_network(recipe, train_set.num_classes).to(device))
     f = f.to(memory_format=getattr(f, "memory_format", torch.contiguous_format))  # type: ignore[call-overload]
