@@ -66,7 +66,10 @@ def train(
     writes = team.place.first
     if writes:
         if run.cannot_go_on:
-            raise InputError(f"{folder}: holds a training without its checkpoint: choose another --out")
+            raise InputError(
+                f"{folder}: holds a training without its checkpoint: choose another --out, "
+                f"or delete {run.training_log.name} and {run.model.name} to start again"
+            )
         run.claim(description)
     f = team.adopt(build_network(recipe, train_set.num_classes).to(device))
     f = f.to(memory_format=getattr(f, "memory_format", torch.contiguous_format))  # type: ignore[call-overload]
