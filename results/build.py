@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from results.run import Run, find_runs, of
-from results.tables import CHEAP, TITLES, all_cells, at_equal_cost, cost_table, fast_table, main_table, order_table
+from results.tables import (
+    CHEAP,
+    TITLES,
+    all_cells,
+    cifar10_table,
+    equal_cost_table,
+    fast_table,
+    main_table,
+    order_table,
+)
 
 from smoothcert.analysis.plots import Panel, plot_panels
 from smoothcert.errors import InputError
@@ -50,8 +59,8 @@ def build(source: Path, out: Path, readme: Path) -> None:
         "main table": main_table(runs),
         "order": order_table(runs),
         "fast": fast_table(runs),
-        "equal cost": cost_table(at_equal_cost(runs)),
-        "cifar10": cost_table(of(runs, CHEAP, data="cifar10-resnet20")),
+        "equal cost": equal_cost_table(runs),
+        "cifar10": cifar10_table(runs),
         "environment": environments(runs),
     }
     page, front = (source / "README.md").read_text(), readme.read_text()
