@@ -57,7 +57,7 @@ class Show:
         if rows:
             yield f"follows the paper's {'text' if self.recipe.endswith('/text') else 'released code'}"
         c = certification
-        images = "all test images" if c.every == 1 else f"every {c.every:,}th test image"
+        images = "all test images" if c.every == 1 else f"one test image in {c.every:,}"
         yield f"certified with n0 = {c.n0}, n = {c.n:,}, alpha = {c.alpha:g} on {images}, under the noise of training"
         cost = estimate(recipe, certification)
         spent = f"{hours(cost.training_hours)} h to train, {hours(cost.certification_hours)} h to certify"
