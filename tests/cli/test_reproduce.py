@@ -75,7 +75,7 @@ def test_a_dry_run_tells_what_and_how_long_and_does_nothing(tmp_path):
     assert "9 runs, about" in done.stdout and "reduced run, scale 0.1" in done.stdout
     plan = json.loads(smoothcert("reproduce", "7", "--dry-run", "--json", cwd=tmp_path).stdout)
     assert len(plan) == 18 * 5 and plan[0]["certification"]["n"] == 100_000  # table 7 is of five seeds
-    assert plan[0]["training_hours"] == pytest.approx(90 * 60_000 * 0.44e-3 / 3600)
+    assert plan[0]["training_hours"] == pytest.approx(90 * 60_000 * 0.38e-3 / 3600)
 
 
 def test_what_lacks_data_is_skipped_and_named(tmp_path):

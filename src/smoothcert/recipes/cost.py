@@ -9,14 +9,14 @@ from smoothcert.recipes.certification import Certification
 
 TRAINING_IMAGES = {"mnist": 60_000, "fashion_mnist": 60_000, "cifar10": 50_000, "imagenet": 1_281_167, "mnist5k": 4_000}
 TEST_IMAGES = {"mnist": 10_000, "fashion_mnist": 10_000, "cifar10": 10_000, "imagenet": 50_000, "mnist5k": 1_000}
-# Milliseconds per image of a forward-backward pass and of a vote. Measured on one core of an AMD EPYC, others
-# busy, the fastest of 3 s of batches of 256, 64, 32, 32 and 4: good to a factor of two there, an order elsewhere.
+# Milliseconds per image of a forward-backward pass and of a vote, on one core of an AMD EPYC (bench/passes.py): good to
+# a fifth for most runs in results/, to an order on other machines.
 MILLISECONDS = {
-    "lenet": (0.44, 0.089),
-    "cifar_resnet20": (11.7, 3.1),
-    "cifar_densenet40": (42.7, 9.1),
-    "cifar_resnet110": (74.7, 21.2),
-    "imagenet_resnet50": (1296.0, 323.0),
+    "lenet": (0.38, 0.12),
+    "cifar_resnet20": (5.5, 1.6),
+    "cifar_densenet40": (15.4, 4.0),
+    "cifar_resnet110": (31.3, 9.4),
+    "imagenet_resnet50": (540.0, 145.0),
 }
 MACHINE = "one core of an AMD EPYC"
 
