@@ -22,7 +22,7 @@ from smoothcert.analysis.plots import Panel, plot_panels
 from smoothcert.errors import InputError
 
 HERE = Path(__file__).parent
-IN_README = ("main table", "fast")
+IN_README = ("main table", "fast", "cifar10")
 
 
 def draw(runs: Sequence[Run], path: Path) -> None:
