@@ -108,17 +108,26 @@ def test_sorting_the_gallery(page):
     assert not all_of(page, "#gallery-list img") and "votes not in the log" in one(page, "#gallery-list li").text
 
 
+def follow(page, action):
+    """The page answers a new address a moment later: wait until it has."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    page.execute_script("arrived = false; addEventListener('hashchange', () => { arrived = true }, { once: true })")
+    action()
+    WebDriverWait(page, 20, poll_frequency=0.05).until(lambda page: page.execute_script("return arrived"))
+
+
 def test_numbers_lead_to_their_rows(page):
     link = one(page, "#gallery-list a")
     line, radius = link.get_attribute("href").rpartition("-")[2], link.text.split()[1]
-    link.click()
+    follow(page, link.click)
     found = one(page, "#log-1 tr.found")
     assert found.is_displayed() and found.text.split()[0] == line and radius in found.text
-    page.execute_script("arguments[0].click()", one(page, '#accuracy a[href="#log-1-r-0.5"]'))
+    cell = one(page, '#accuracy a[href="#log-1-r-0.5"]')
+    follow(page, lambda: page.execute_script("arguments[0].click()", cell))
     rows = all_of(page, "#log-1 tbody tr")
     assert rows and all(float(row.text.split()[4]) >= 0.5 and row.text.split()[5] == "yes" for row in rows)
-    page.execute_script("location.hash = 'log-3-abstained'")
-    page.execute_script("return 0")
+    follow(page, lambda: page.execute_script("location.hash = 'log-3-abstained'"))
     rows = all_of(page, "#log-3 tbody tr")
     assert rows and all("abstained" in row.text for row in rows)
 
