@@ -1,5 +1,6 @@
 """The published results: they follow from the logs in the repository, and the logs from their votes."""
 
+import gzip
 import json
 import re
 import shutil
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from results.build import build
 from results.run import find_runs
+from results.tables import minus
 
 from smoothcert.certification.verify import verify
 from smoothcert.models.weights import digest, load_weights
@@ -25,6 +27,19 @@ def test_tables_and_figures_are_those_of_the_logs(tmp_path):
     assert readme.read_text() == (ROOT / "README.md").read_text(), "run `make results`"
     for name in ("README.md", "cells.csv", "mnist.png"):
         assert (tmp_path / name).read_bytes() == (RESULTS / name).read_bytes(), f"{name}: run `make results`"
+
+
+def test_a_difference_is_that_of_the_rows_and_none_from_itself():
+    def radii(run):
+        rows = [json.loads(line) for line in gzip.open(run.folder / "certify.jsonl.gz", "rt")][1:]
+        return {row["index"]: row["radius"] * row["correct"] for row in rows}
+
+    at = {run.method: run for run in RUNS if (run.data, run.sigma) == ("mnist", 0.5)}
+    one, other = at["consistency"], at["gaussian"]
+    ours, theirs = radii(one), radii(other)
+    mean = sum(ours[i] - theirs[i] for i in ours) / len(ours)
+    assert mean > 0.1 and minus([other])(one).startswith(f"{mean:+.3f} ± ")
+    assert minus([other])(other) == "–"
 
 
 @EACH
