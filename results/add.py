@@ -7,6 +7,8 @@ import gzip
 import shutil
 from pathlib import Path
 
+from results.run import ALL_IMAGES
+
 from smoothcert.certification.log import read_log
 from smoothcert.certification.parts import files_of, missing
 from smoothcert.errors import InputError
@@ -16,15 +18,19 @@ RUNS = Path(__file__).parent / "runs"
 
 
 def add(source: Path, weights: bool, to: Path = RUNS) -> None:
-    """Copy recipe and training log, pack the certification log, and keep the weights where asked to."""
+    """Copy recipe and training log, pack the certification logs, and keep the weights where asked to."""
     run, target = RunFolder(source), to / source.resolve().name
-    if files_of(run.certification_log) != [run.certification_log] or missing(read_log(run.certification_log)):
-        raise InputError(f"{source}: its certification is not one finished log (see `smoothcert merge`)")
+    of_all = source / ALL_IMAGES
+    logs = [run.certification_log, *([of_all] if of_all.exists() else [])]
+    for log in logs:
+        if files_of(log) != [log] or missing(read_log(log)):
+            raise InputError(f"{log}: not one finished log (see `smoothcert merge`)")
     target.mkdir(parents=True, exist_ok=True)
     for file in (run.recipe, run.training_log, *([run.model] if weights else [])):
         shutil.copyfile(file, target / file.name)
-    packed = gzip.compress(run.certification_log.read_bytes(), mtime=0)  # the same log gives the same file
-    (target / f"{run.certification_log.name}.gz").write_bytes(packed)
+    for log in logs:
+        packed = gzip.compress(log.read_bytes(), mtime=0)  # the same log gives the same file
+        (target / f"{log.name}.gz").write_bytes(packed)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from results.run import Run, of
 
 from smoothcert.analysis import summarize
 from smoothcert.analysis.beside_paper import beside
-from smoothcert.analysis.metrics import paired_difference
 
 TITLES = {
     "gaussian": "Gaussian",
@@ -72,7 +71,7 @@ def order_table(runs: Sequence[Run]) -> str:
     for gaussian, stability, consistency in pairs:
         for better, worse in ((consistency, stability), (stability, gaussian)):
             if better and worse:
-                ours = "{:+.4f} ± {:.4f}".format(*paired_difference(better.results, worse.results))
+                ours = "{:+.4f} ± {:.4f}".format(*better.minus(worse))
                 words = f"{TITLES[better.method]} − {TITLES[worse.method]}"
                 lines.append([f"{better.sigma:.2f}", words, ours, f"{better.acr.paper - worse.acr.paper:+.4f}"])
     return markdown(["σ", "difference", "ours ± s.e.", "paper"], lines)
@@ -85,7 +84,7 @@ def minus(others: Iterable[Run]) -> Column:
     def difference(run: Run) -> str:
         if run.sigma not in at or run is at[run.sigma]:
             return "–"
-        return "{:+.3f} ± {:.3f}".format(*paired_difference(run.results, at[run.sigma].results))
+        return "{:+.3f} ± {:.3f}".format(*run.minus(at[run.sigma]))
 
     return difference
 

@@ -7,11 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from results.add import add
 from results.build import build
 from results.run import find_runs
 from results.tables import minus
 
 from smoothcert.certification.verify import verify
+from smoothcert.errors import InputError
 from smoothcert.models.weights import digest, load_weights
 from smoothcert.recipes import find, scaled, to_dict
 
@@ -45,8 +47,15 @@ def test_a_difference_is_that_of_the_rows_and_none_from_itself():
 
 @EACH
 def test_every_certificate_follows_from_its_votes(run):
-    found = verify(run.folder / "certify.jsonl.gz")
-    assert found.rows >= 50 and not found.problems
+    for log in run.folder.glob("*.jsonl.gz"):
+        found = verify(log)
+        assert found.rows >= 50 and not found.problems
+
+
+@EACH
+def test_a_log_of_all_images_has_all(run):
+    if run.rough is not None:
+        assert sorted(run.rough.index) == [*range(10_000)]
 
 
 @EACH
@@ -65,3 +74,32 @@ def test_kept_weights_are_small_and_those_that_were_certified():
         if model.exists():
             assert model.stat().st_size < 2e6
             assert digest(load_weights(model)[0]) == run.results.about["model"]["sha256"]
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A published run as it was before it was packed, under the name of another seed."""
+    run = RUNS[0]
+    folder = tmp_path / run.folder.name.replace(f"seed{run.seed}", "seed9")
+    folder.mkdir()
+    for name in ("recipe.json", "train.jsonl"):
+        shutil.copy(run.folder / name, folder)
+    (folder / "certify.jsonl").write_bytes(gzip.decompress(run.log.read_bytes()))
+    return folder
+
+
+def test_a_finished_run_is_published_with_all_its_logs(tmp_path, finished):
+    shutil.copy(finished / "certify.jsonl", finished / "all.jsonl")
+    add(finished, weights=False, to=tmp_path / "runs")
+    (run,) = find_runs(tmp_path / "runs")
+    assert run.seed == 9 and run.log.read_bytes() == RUNS[0].log.read_bytes()
+    assert run.rough is not None and not (run.folder / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize("name", ["certify.jsonl", "all.jsonl"])
+def test_an_unfinished_run_is_not_published(tmp_path, finished, name):
+    lines = (finished / "certify.jsonl").read_bytes().splitlines(keepends=True)
+    (finished / name).write_bytes(b"".join(lines[:-1]))
+    with pytest.raises(InputError, match=f"{name}: not one finished log"):
+        add(finished, weights=False, to=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import linregress
+from scipy.stats import beta, linregress, norm
 
-from smoothcert.analysis.all_images import acr_on_all_images
+from smoothcert.analysis.all_images import acr_by_anothers_log, acr_by_rough_log, difference_by_rough_logs
 from smoothcert.analysis.results import Results
 from smoothcert.errors import InputError
 
@@ -25,7 +25,7 @@ def population(seed, size=4000):
 def test_a_straight_line_is_found_exactly():
     other, _ = population(0)
     few = np.arange(0, 4000, 100)
-    estimate, error = acr_on_all_images(log(0.3 + 1.5 * other[few], few), log(other))
+    estimate, error = acr_by_anothers_log(log(0.3 + 1.5 * other[few], few), log(other))
     assert estimate == pytest.approx((0.3 + 1.5 * other).mean(), abs=1e-12) and error < 1e-12
 
 
@@ -35,7 +35,7 @@ def test_it_is_the_intercept_of_scipys_line(seed):
     other, ours = population(seed)
     few = np.arange(seed, 4000, 70)
     line = linregress(other[few] - other.mean(), ours[few])
-    found = acr_on_all_images(log(ours[few], few), log(other))
+    found = acr_by_anothers_log(log(ours[few], few), log(other))
     assert found == pytest.approx((line.intercept, line.intercept_stderr), rel=1e-9)
 
 
@@ -45,7 +45,7 @@ def test_it_is_right_on_average_and_its_error_is_what_it_says():
     misses, plain = [], []
     for _ in range(2000):
         few = np.sort(rng.choice(4000, 60, replace=False))
-        estimate, error = acr_on_all_images(log(ours[few], few), log(other))
+        estimate, error = acr_by_anothers_log(log(ours[few], few), log(other))
         misses.append((estimate - ours.mean()) / error)
         plain.append((ours[few].mean() - ours.mean()) / error)
     assert abs(np.mean(misses)) < 0.15 and 0.9 < np.std(misses) < 1.15
@@ -53,10 +53,11 @@ def test_it_is_right_on_average_and_its_error_is_what_it_says():
     assert np.std(plain) > 3  # as many images say three times less without the other log
 
 
-def test_alike_everywhere_it_is_the_plain_mean():
+def test_where_the_few_are_alike_it_is_the_plain_mean():
     _, ours = population(3)
-    few = np.arange(0, 4000, 50)
-    estimate, error = acr_on_all_images(log(ours[few], few), log(np.ones(4000)))
+    few = np.arange(0, 4000, 40)
+    alike = np.where(np.arange(4000) % 40 == 1, 0.1, 1.9)  # equal for the few, up to rounding of their mean
+    estimate, error = acr_by_anothers_log(log(ours[few], few), log(alike))
     assert estimate == pytest.approx(ours[few].mean())
     assert error == pytest.approx(ours[few].std(ddof=2) / np.sqrt(len(few)))
 
@@ -71,11 +72,83 @@ def test_alike_everywhere_it_is_the_plain_mean():
 )
 def test_what_cannot_be_estimated_is_refused(few, words):
     with pytest.raises(InputError, match=words):
-        acr_on_all_images(few, log([1.0, 2.0, 1.5, 0.5]))
+        acr_by_anothers_log(few, log([1.0, 2.0, 1.5, 0.5]))
 
 
 def test_another_data_set_is_refused():
     few, everything = log([1.0, 2.0, 0.5]), log([1.0, 2.0, 1.5, 0.5])
     few.label[1] = 7
     with pytest.raises(InputError, match="different labels"):
-        acr_on_all_images(few, everything)
+        acr_by_anothers_log(few, everything)
+
+
+SIGMA, ALPHA, VOTES, FEW_VOTES = 0.25, 0.001, 100_000, 500
+REACH = [SIGMA * norm.ppf(ALPHA ** (1 / n)) for n in (VOTES, FEW_VOTES)]
+
+
+def certified(radius, n, index=None, model="m"):
+    about = {"n": n, "alpha": ALPHA, "noise": {"kind": "gaussian", "sigma": SIGMA}, "model": model}
+    return log(radius, index, about)
+
+
+def easy_images(seed, size=4000):
+    """Radii by many votes and by few of a classifier that is almost always sure: one image in twenty is hard."""
+    rng = np.random.default_rng(seed)
+    error = np.where(rng.random(size) < 0.05, rng.uniform(0, 0.5, size), 1e-5)
+
+    def radii(n):
+        won = rng.binomial(n, 1 - error)
+        return np.clip(SIGMA * norm.ppf(beta.ppf(ALPHA, won, n - won + 1)), 0, None)
+
+    return radii(VOTES), radii(FEW_VOTES)
+
+
+def test_a_rough_log_corrects_by_the_ratio_of_the_largest_radii():
+    fine, rough = easy_images(0)
+    few = np.random.default_rng(1).permutation(4000)[:80]  # in any order
+    each = fine[few] - REACH[0] / REACH[1] * (rough[few] - rough.mean())
+    found = acr_by_rough_log(certified(fine[few], VOTES, few), certified(rough, FEW_VOTES))
+    assert found == pytest.approx((each.mean(), each.std(ddof=1) / 80**0.5), rel=1e-6)
+
+
+def test_by_rough_logs_it_is_right_on_average_where_a_fitted_line_is_not():
+    fine, rough = easy_images(2)
+    everything, rng = certified(rough, FEW_VOTES), np.random.default_rng(3)
+    misses, errors, plain, fitted = [], [], [], []
+    for _ in range(1500):
+        few = rng.choice(4000, 60, replace=False)
+        some = certified(fine[few], VOTES, few)
+        estimate, error = acr_by_rough_log(some, everything)
+        misses.append(estimate - fine.mean())
+        errors.append(error)
+        plain.append(fine[few].mean() - fine.mean())
+        fitted.append(acr_by_anothers_log(some, everything)[0] - fine.mean())
+    spread = np.std(misses)
+    assert abs(np.mean(misses)) < 4 * spread / 1500**0.5
+    assert np.mean(np.square(errors)) ** 0.5 == pytest.approx(spread, rel=0.1)
+    assert np.std(plain) > 2 * spread and np.std(fitted) > 2 * spread
+
+
+def test_a_difference_by_rough_logs_is_taken_image_by_image():
+    (fine, rough), (other, rough_other) = easy_images(4), easy_images(5)
+    few = np.arange(0, 4000, 50)
+    ratio = REACH[0] / REACH[1]
+    each = fine[few] - other[few] - ratio * (rough[few] - rough_other[few] - (rough - rough_other).mean())
+    one, two = certified(fine[few], VOTES, few), certified(other[few][::-1], VOTES, few[::-1])  # in another order
+    found = difference_by_rough_logs(one, certified(rough, FEW_VOTES), two, certified(rough_other, FEW_VOTES))
+    assert found == pytest.approx((each.mean(), each.std(ddof=1) / len(few) ** 0.5), rel=1e-6)
+
+
+def test_a_difference_needs_the_same_images():
+    fine, rough = easy_images(6)
+    one, two = certified(fine[:50], VOTES, np.arange(50)), certified(fine[1:51], VOTES, np.arange(1, 51))
+    with pytest.raises(InputError, match="different images"):
+        difference_by_rough_logs(one, certified(rough, FEW_VOTES), two, certified(rough, FEW_VOTES))
+
+
+def test_a_rough_log_of_another_classifier_or_without_settings_is_refused():
+    fine, rough = easy_images(7)
+    few = certified(fine[:50], VOTES, np.arange(50))
+    for strange in (certified(rough, FEW_VOTES, model="other"), log(rough)):
+        with pytest.raises(InputError, match="one classifier"):
+            acr_by_rough_log(few, strange)
