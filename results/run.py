@@ -92,8 +92,10 @@ class Run:
 
     def minus(self, other: Run) -> tuple[float, float]:
         """This ACR minus the other's, image by image, with standard error; on all images where both have rough logs."""
-        if self.rough is None or other.rough is None:
+        if self.rough is None and other.rough is None:
             return paired_difference(self.results, other.results)
+        if self.rough is None or other.rough is None:
+            raise InputError(f"{self.folder} or {other.folder} has no {ALL_IMAGES}.gz, the other one has")
         return difference_by_rough_logs(self.results, self.rough, other.results, other.rough)
 
     @property

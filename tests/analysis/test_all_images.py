@@ -86,9 +86,10 @@ SIGMA, ALPHA, VOTES, FEW_VOTES = 0.25, 0.001, 100_000, 500
 REACH = [SIGMA * norm.ppf(ALPHA ** (1 / n)) for n in (VOTES, FEW_VOTES)]
 
 
-def certified(radius, n, index=None, model="m"):
-    about = {"n": n, "alpha": ALPHA, "noise": {"kind": "gaussian", "sigma": SIGMA}, "model": model}
-    return log(radius, index, about)
+def certified(radius, n, index=None, **other):
+    noise = {"kind": "gaussian", "sigma": SIGMA}
+    about = {"n": n, "alpha": ALPHA, "noise": noise, "model": "m", "bound": "single", "selected": len(radius)}
+    return log(radius, index, about | other)
 
 
 def easy_images(seed, size=4000):
@@ -111,7 +112,7 @@ def test_a_rough_log_corrects_by_the_ratio_of_the_largest_radii():
     assert found == pytest.approx((each.mean(), each.std(ddof=1) / 80**0.5), rel=1e-6)
 
 
-def test_by_rough_logs_it_is_right_on_average_where_a_fitted_line_is_not():
+def test_by_rough_logs_it_is_right_on_average_and_scatters_less_than_a_fitted_line():
     fine, rough = easy_images(2)
     everything, rng = certified(rough, FEW_VOTES), np.random.default_rng(3)
     misses, errors, plain, fitted = [], [], [], []
@@ -146,9 +147,25 @@ def test_a_difference_needs_the_same_images():
         difference_by_rough_logs(one, certified(rough, FEW_VOTES), two, certified(rough, FEW_VOTES))
 
 
-def test_a_rough_log_of_another_classifier_or_without_settings_is_refused():
+@pytest.mark.parametrize(
+    ("strange", "words"),
+    [
+        ({"model": "other"}, "the same model"),
+        ({"noise": {"kind": "gaussian", "sigma": 0.5}}, "the same noise"),
+        ({"bound": "pair"}, "the same bound"),
+        ({"alpha": None}, "n and alpha"),
+        ({"selected": 10_000}, "not finished"),
+    ],
+)
+def test_a_rough_log_that_does_not_fit_is_refused(strange, words):
     fine, rough = easy_images(7)
     few = certified(fine[:50], VOTES, np.arange(50))
-    for strange in (certified(rough, FEW_VOTES, model="other"), log(rough)):
-        with pytest.raises(InputError, match="one classifier"):
-            acr_by_rough_log(few, strange)
+    with pytest.raises(InputError, match=words):
+        acr_by_rough_log(few, certified(rough, FEW_VOTES, **strange))
+
+
+def test_two_logs_that_name_no_model_are_refused():
+    fine, rough = easy_images(8)
+    few = certified(fine[:50], VOTES, np.arange(50), model=None)
+    with pytest.raises(InputError, match="the same model"):
+        acr_by_rough_log(few, certified(rough, FEW_VOTES, model=None))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothcert.analysis.metrics import contributions, grid_of, summarize
+from smoothcert.analysis.metrics import contributions, grid_of, paired_difference, summarize
 from smoothcert.analysis.results import Results
 from smoothcert.errors import InputError
 
@@ -30,10 +30,10 @@ def acr_by_anothers_log(few: Results, everything: Results) -> tuple[float, float
 
 
 def acr_by_rough_log(few: Results, rough: Results) -> tuple[float, float]:
-    """The same by a log of the same classifier with fewer votes, in which most images may have the largest radius.
+    """few's ACR on all images, by a log of all of them with fewer votes for the same smoothed classifier.
 
-    A slope fitted to the few images that have not would be worth nothing. The ratio of the largest radii depends on
-    no image, and so the estimate is unbiased.
+    In such a log most images may have the largest radius, and a fitted slope would depend on which of the others are
+    among the few. The ratio of the largest radii depends on no image: the estimate is unbiased for few at random.
     """
     return _mean(_corrected(few, rough))
 
@@ -42,6 +42,7 @@ def difference_by_rough_logs(
     one: Results, rough_one: Results, other: Results, rough_other: Results
 ) -> tuple[float, float]:
     """The same for ACR(one) − ACR(other), image by image."""
+    paired_difference(one, other)  # refuses what cannot be compared
     if not np.array_equal(np.sort(one.index), np.sort(other.index)):
         raise InputError(f"{one.name} and {other.name} have certified different images")
     return _mean(_corrected(one, rough_one) - _corrected(other, rough_other))
@@ -49,9 +50,14 @@ def difference_by_rough_logs(
 
 def _corrected(few: Results, rough: Results) -> Floats:
     """What each of the few contributes to the ACR, less what it has in the rough log above the mean of all."""
+    for key in ("model", "noise", "bound"):
+        if few.about.get(key) is None or few.about[key] != rough.about.get(key):
+            raise InputError(f"{few.name} and {rough.name} do not name the same {key}")
     most, roughly_most = (summarize(results, []).largest_radius for results in (few, rough))
-    if not most or not roughly_most or few.about.get("model") != rough.about.get("model"):
-        raise InputError(f"{few.name} and {rough.name} are not two certifications of one classifier")
+    if not most or not roughly_most:
+        raise InputError(f"{few.name} or {rough.name} does not say n and alpha")
+    if rough.about.get("selected") != len(rough):
+        raise InputError(f"{rough.name}: not finished")
     y, x = _pairs(few, rough)
     return y - most / roughly_most * x
 
