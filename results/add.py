@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import shutil
 from pathlib import Path
 
 from results.run import ALL_IMAGES
@@ -12,6 +11,7 @@ from results.run import ALL_IMAGES
 from smoothcert.certification.log import read_log
 from smoothcert.certification.parts import files_of, missing
 from smoothcert.errors import InputError
+from smoothcert.files import write_atomically
 from smoothcert.run_folder import RunFolder
 
 RUNS = Path(__file__).parent / "runs"
@@ -27,10 +27,10 @@ def add(source: Path, weights: bool, to: Path = RUNS) -> None:
             raise InputError(f"{log}: not one finished log (see `smoothcert merge`)")
     target.mkdir(parents=True, exist_ok=True)
     for file in (run.recipe, run.training_log, *([run.model] if weights else [])):
-        shutil.copyfile(file, target / file.name)
+        write_atomically(target / file.name, file.read_bytes())
     for log in logs:
         packed = gzip.compress(log.read_bytes(), mtime=0)  # the same log gives the same file
-        (target / f"{log.name}.gz").write_bytes(packed)
+        write_atomically(target / f"{log.name}.gz", packed)
 
 
 if __name__ == "__main__":
