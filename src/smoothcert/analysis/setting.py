@@ -27,13 +27,18 @@ def setting_of(results: Results) -> Setting:
     sigma = noise.get("sigma") if isinstance(noise, dict) else None
     recipe = results.about.get("recipe")
     if isinstance(recipe, dict) and isinstance(recipe.get("objective"), dict):
-        objective = recipe["objective"]
-        method, lbd = _method(objective, recipe.get("data"))
-        return Setting(recipe.get("data"), recipe.get("model"), method, sigma, lbd, objective.get("m", 1))
+        return recipe_setting(recipe, sigma)
     if results.about:
         data = results.about.get("data")
         return Setting(data.get("name") if isinstance(data, dict) else None, sigma=sigma)
     return _from_name(results.name)
+
+
+def recipe_setting(recipe: dict[str, Any], sigma: float | None) -> Setting:
+    """Of a recipe as files hold it, certified under Gaussian noise of this σ."""
+    objective = recipe["objective"]
+    method, lbd = _method(objective, recipe.get("data"))
+    return Setting(recipe.get("data"), recipe.get("model"), method, sigma, lbd, objective.get("m", 1))
 
 
 def panel_of(results: Results) -> tuple[str, float | None]:
