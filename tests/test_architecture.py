@@ -22,7 +22,7 @@ MAY_USE = {
     "paper": set(),
     "analysis": {"recipes", "certification", "smoothed", "stats", "noise", "paper"},
     "audit": {"recipes", "certification", "smoothed", "stats", "noise", "attacks", "models", "data"},
-    "reproduction": {"recipes", "analysis", "certification", "training", "paper"},
+    "reproduction": {"recipes", "analysis", "certification", "training", "paper", "data", "noise"},
 }
 ALLOWED = {**MAY_USE, "cli": set(MAY_USE), **{module: set() for module in EVERYWHERE}}
 FILES = sorted(SOURCE.rglob("*.py"))

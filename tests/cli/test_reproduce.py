@@ -11,10 +11,10 @@ from smoothcert import paper
 from smoothcert.analysis import Results
 from smoothcert.analysis.beside_paper import tolerance
 from smoothcert.certification.log import read_log
-from smoothcert.cli.reproduce import Reproduce
 from smoothcert.errors import InputError
 from smoothcert.recipes import RECIPES, find, from_dict, override, scaled, to_dict
 from smoothcert.reproduction import compare, items
+from smoothcert.reproduction.figure import panels
 from tests.cli.running import fails, smoothcert
 
 FAKE = ["--set", "data=fake", "batch=64", "--scale", "0.03", "--device", "cpu"]
@@ -88,9 +88,8 @@ def test_what_lacks_data_is_skipped_and_named(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["3"], "smoothcert cost"),
-        (["12"], "no table 12"),
-        (["figure3"], "figure 3"),
+        (["12"], "has no table 12: it has tables 1 to 11"),
+        (["figure6"], "has no figure 6: it has figures 1 to 5"),
         (["mnist/gausian"], "smoothcert recipes"),
         (["6", "--seeds", "a"], "--seeds"),
         (["6", "--scale", "2"], "--scale"),
@@ -102,10 +101,9 @@ def test_a_wrong_call_gets_one_clear_line(tmp_path, arguments, message):
 
 
 def test_tables_figures_and_patterns_name_recipes_once():
-    assert [len(items(t)) for t in ("1", "table2", "Table 4", "6", "8", "9", "10", "11")] == [
-        22, 6, 12, 18, 9, 9, 9, 21,
-    ]  # fmt: skip
-    assert len(items("figure4")) == 25 and len(items("fig5")) == 18 and len(items("figure1")) == 7
+    sizes = {"1": 22, "table2": 6, "3": 4, "Table 4": 12, "5": 0, "6": 18, "8": 9, "9": 9, "10": 9, "11": 21}
+    assert {what: len(items(what)) for what in sizes} == sizes
+    assert [len(items(f"figure{number}")) for number in (1, 2, 3, 4, 5)] == [5, 22, 6, 19, 18]
     (gaussian,) = (item for item in items("figure4") if item.name == "mnist/gaussian/1.00")
     assert [row.name for row in gaussian.rows] == ["8:1", "10:1"]
     (item,) = items("ablation/m/2/0.50")
@@ -113,6 +111,80 @@ def test_tables_figures_and_patterns_name_recipes_once():
     assert len(items("mnist/*/0.50")) == 6 and all(item.rows for item in items("mnist/*/0.50"))
     (own,) = items("mnist/consistency-fast/0.50")
     assert own.rows == ()
+
+
+@pytest.mark.parametrize("what", [*(f"figure{n}" for n in range(1, 6)), *(f"table{n}" for n in range(1, 12))])
+def test_every_table_and_figure_of_the_paper_has_a_plan(what, tmp_path):
+    done = smoothcert("reproduce", what, "--dry-run", "--json", cwd=tmp_path)
+    assert done.returncode == 0 and not list(tmp_path.iterdir())
+    plan = json.loads(done.stdout)
+    assert {entry["recipe"] for entry in plan} == {item.name for item in items(what)}
+    assert all(entry["training_hours"] > 0 for entry in plan)
+    trained_only = [entry for entry in plan if entry["certification"] is None]
+    assert trained_only == (plan if what == "figure1" else [])
+    assert all(entry["certification_hours"] == 0 for entry in trained_only)
+
+
+def test_figure_1_is_of_five_mnist_networks_that_nobody_certifies():
+    assert {(find(item.name).data, find(item.name).model) for item in items("figure1")} == {("mnist", "lenet")}
+    assert (
+        len({type(find(item.name).objective.terms[-1]) for item in items("figure1")}) == 4
+    )  # SmoothAdv's is Gaussian's
+
+
+def test_figure_1_ends_in_its_picture_and_the_shares_of_misclassified_draws(tmp_path):
+    command = ["reproduce", "figure1", "--set", "data=fake", "batch=64", "m=2", "--scale", "0.0001", "--device", "cpu"]
+    done = smoothcert(*command, cwd=tmp_path)
+    assert done.returncode == 0, done
+    assert not list(tmp_path.glob("runs/*/certify.jsonl")) and len(list(tmp_path.glob("runs/*/model.safetensors"))) == 5
+    assert (tmp_path / "runs" / "figure1-reduced0.0001.pdf").read_bytes().startswith(b"%PDF")
+    again = json.loads(smoothcert(*command, "--json", cwd=tmp_path).stdout)  # from the runs that are there
+    shares = again["misclassified"]
+    assert list(shares) == ["Consistency", "SmoothAdv", "MACER", "Stability", "Gaussian"]
+    assert all(f"{100 * share:.2f}" in done.stdout for share in shares.values()) and again["draws"] == 10_000
+    assert "scale 0.0001" in again["reduced"]
+
+
+def test_table_3_ends_in_what_training_cost(tmp_path):
+    small = [
+        "--set",
+        "model=lenet",
+        "data=fake",
+        "m=2",
+        "normalization=standard",
+        "--scale",
+        "0.0001",
+        "--device",
+        "cpu",
+    ]
+    done = smoothcert("reproduce", "table3", *small, cwd=tmp_path)
+    assert done.returncode == 0, done
+    assert len(list(tmp_path.glob("runs/*/certify.jsonl"))) == 4
+    assert "peak memory" in done.stdout and "Table 3" not in done.stdout  # these are not its networks
+
+
+def test_a_cost_stands_beside_the_printed_one_with_the_hours_of_the_whole_schedule(tmp_path):
+    recipe = scaled(find("cifar10/consistency/0.50"), 0.0004)  # one epoch on 6 % of the images
+    row = {"epoch": 1, "seconds": 36.0, "seconds_data": 1.0, "seconds_attack": 1.0, "seconds_descent": 34.0}
+    row |= {"images_per_second": 1.0, "peak_memory_process": 2**30}
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "recipe.json").write_text(json.dumps(to_dict(recipe)))
+    (tmp_path / "run" / "train.jsonl").write_text(json.dumps(row) + "\n")
+    (entry,) = json.loads(smoothcert("cost", "run", "--json", cwd=tmp_path).stdout)
+    assert entry["hours"] == pytest.approx(0.01) and entry["hours_of_whole_schedule"] == pytest.approx(
+        0.01 * 150 / 0.06
+    )
+    assert (entry["paper"]["acr"], entry["paper"]["hours"], entry["hyperparameters"]) == (0.72, 8.7, 2)
+    out = smoothcert("cost", "run", cwd=tmp_path).stdout
+    line = next(line for line in out.splitlines() if line.startswith("Gaussian + Consistency"))
+    assert line.split()[3:] == ["2", "2", "–", "0.720", "1.00", "GiB", "2.9G", "25.0", "8.7"]
+    assert "reduced (scale 0.0004: 1 of 150 epochs on 6 % of the images)" in out
+
+
+def test_table_5_shows_our_settings_beside_the_printed_ones(tmp_path):
+    lines = json.loads(smoothcert("reproduce", "table5", "--json", cwd=tmp_path).stdout)
+    assert len(lines) == 8 and all(line["equal"] for line in lines)
+    assert "256 ε" in smoothcert("reproduce", "table5", cwd=tmp_path).stdout
 
 
 def certified(radii, n=100_000, **about):
@@ -151,13 +223,25 @@ def test_no_verdict_where_less_or_other_work_was_done():
     assert [c.verdict for c in cells[:2]] == ["differs", "differs"] and cells[-1].verdict == "agrees"
 
 
-def test_a_figure_is_drawn_and_its_panels_are_marked(tmp_path):
-    lines = []
-    runs = [replace(certified([1.0, 1.5]), name=name) for name in ("one", "two")]
-    Reproduce("figure5", out=tmp_path)._draw(runs, lines.append)
-    assert (tmp_path / "figure5.pdf").read_bytes().startswith(b"%PDF") and lines == [str(tmp_path / "figure5.pdf")]
-    Reproduce("figure1", out=tmp_path)._draw(runs, lines.append)
-    assert "figure gaps" in lines[-1]
+def test_a_figure_draws_what_there_is_beside_the_printed_cells():
+    runs = {name: replace(certified([1.0, 1.5]), name=name) for name in ("mnist/gaussian/1.00", "ablation/m/4/1.00")}
+    (five,) = panels(5, runs)
+    assert (five.title, [label for label, _ in five.curves]) == ("σ = 1.00", ["Gaussian"])
+    assert five.printed["Gaussian"].name == "6:13"
+    four = panels(4, runs)
+    assert [(p.title, [label for label, _ in p.curves]) for p in four] == [
+        ("loss", ["Gaussian"]),
+        ("number of draws m", ["m = 4"]),
+        ("weight λ", ["λ = 0"]),
+    ]
+
+
+def test_no_two_curves_of_a_panel_share_a_name():
+    for figure in (2, 3, 4, 5):
+        everything = {item.name: certified([1.0]) for item in items(f"figure{figure}")}
+        for panel in panels(figure, everything):
+            labels = [label for label, _ in panel.curves]
+            assert len(set(labels)) == len(labels) == len(panel.printed), labels
 
 
 def test_recipes_are_listed_with_the_papers_acr_and_cost(tmp_path):

@@ -101,6 +101,10 @@ def test_a_scaled_recipe_shrinks_all_that_is_told_in_epochs_and_says_so() -> Non
     assert attacked.objective.attack.warmup == 3 and attacked.epochs == 45  # type: ignore[union-attr]
     tiny = scaled(find(BOTH), 1e-4)
     assert tiny.epochs == 1 and tiny.objective.attack.warmup == 1 and tiny.schedule == StepDecay(1)  # type: ignore[union-attr]
+    assert (
+        tiny.fraction == pytest.approx(0.015) and tiny.reduced == "scale 0.0001: 1 of 150 epochs on 1.5 % of the images"
+    )
+    assert attacked.fraction is None and scaled(tiny, 0.1).fraction == pytest.approx(0.0015)
     assert scaled(find(BOTH), 1.0) is find(BOTH) and "reduced" not in to_dict(find(BOTH))
     for scale in (0.0, -1.0, 1.5, float("nan")):
         with pytest.raises(InputError, match="--scale"):
@@ -109,8 +113,10 @@ def test_a_scaled_recipe_shrinks_all_that_is_told_in_epochs_and_says_so() -> Non
 
 def test_a_scaled_certification_has_fewer_votes_on_evenly_spaced_images() -> None:
     assert scaled_certification(Certification(), 0.02) == Certification(n=2000, every=50)
-    assert scaled_certification(Certification(every=100), 0.1) == Certification(n=10_000, every=1000)
-    assert scaled_certification(Certification(), 1e-6).n == 100
+    assert scaled_certification(Certification(every=100), 0.1, 50_000) == Certification(n=10_000, every=1000)
+    assert scaled_certification(Certification(), 1e-6) == Certification(n=100, every=500)  # 20 images of 10,000
+    assert scaled_certification(Certification(every=100), 1e-6, 50_000).every == 2500
+    assert scaled_certification(Certification(), 0.1, 15) == Certification(n=10_000)
     assert scaled_certification(Certification(), 1.0) == Certification()
 
 

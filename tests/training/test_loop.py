@@ -170,6 +170,13 @@ def test_each_epoch_sees_each_image_once_in_another_order():
 
 
 @pytest.mark.parametrize("m", [2, 3, 4])
+def test_a_fraction_of_the_images_is_evenly_spaced_shuffled_and_the_same_in_every_epoch():
+    first, second = (torch.cat(step_indices(replace(RECIPE, fraction=0.1), 320, epoch)) for epoch in (0, 1))
+    assert first.sort().values.tolist() == second.sort().values.tolist() == [*range(0, 320, 10)]
+    assert not torch.equal(first, second)
+    assert torch.cat(step_indices(replace(RECIPE, fraction=1e-6), 320, 0)).tolist() == [0]
+
+
 def test_batches_cut_by_m_are_slices_of_the_same_batches(m):
     objective = replace(OBJECTIVE, m=m)
     whole = step_indices(replace(RECIPE, objective=objective), 320, 0)

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from smoothcert.analysis.setting import Setting, recipe_setting
 from smoothcert.errors import InputError
+from smoothcert.paper import PrintedCost, costs
+from smoothcert.recipes import Recipe, find, to_dict
 
 PHASES = ("data", "attack", "descent")
 
@@ -24,6 +27,15 @@ class Cost:
     images_per_second: float
     peak_memory_process: int | None
     peak_memory_device: int | None
+
+    @property
+    def peak_memory(self) -> int | None:
+        return self.peak_memory_device or self.peak_memory_process
+
+    def hours(self, recipe: Recipe, whole: Recipe | None = None) -> float:
+        """Of all epochs of `recipe`, by the median one; where `recipe` is a reduction of `whole`, of all of those."""
+        epochs, fraction = (recipe.epochs, 1.0) if whole is None else (whole.epochs, recipe.fraction or 1.0)
+        return epochs * self.epoch_seconds / fraction / 3600
 
 
 def cost(rows: Sequence[Mapping[str, Any]]) -> Cost:
@@ -48,6 +60,16 @@ def cost(rows: Sequence[Mapping[str, Any]]) -> Cost:
         peak_memory_process=peak("peak_memory_process"),
         peak_memory_device=peak("peak_memory_device"),
     )
+
+
+def printed_cost(recipe: Recipe) -> PrintedCost | None:
+    """The row of table 3 of this data set, network, method, σ, λ and m, however long it was trained."""
+    wanted = _setting(recipe)
+    return next((row for row in costs() if _setting(find(row.recipe)) == wanted), None)
+
+
+def _setting(recipe: Recipe) -> Setting:
+    return recipe_setting(to_dict(recipe), recipe.objective.noise.scale)
 
 
 def _is_number(value: Any) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smoothcert.analysis.canvas import canvas, legend_name, look
+from smoothcert.analysis.canvas import canvas, draw_legend, legend_name, look
 from smoothcert.errors import InputError
 from smoothcert.reading import read_arrays
 
@@ -40,25 +40,34 @@ def read_gaps(path: Path) -> dict[str, NDArray[np.float64]]:
     return gaps
 
 
-def plot_gaps(gaps: Mapping[str, NDArray[np.float64]], path: Path, title: str | None = None) -> None:
-    """A histogram per method on common bins, one panel each; the misclassified side is shaded."""
+def plot_gaps(
+    gaps: Mapping[str, NDArray[np.float64]],
+    path: Path,
+    title: str | None = None,
+    panels: Sequence[tuple[str, ...]] | None = None,
+) -> None:
+    """Histograms on common bins, the misclassified side shaded; `panels`: which methods share one."""
     if not gaps:
         raise InputError("there are no gaps to draw")
     everything = np.concatenate(list(gaps.values()))
     low, high = min(float(everything.min()), -0.5), max(float(everything.max()), 0.5)
     edges = np.linspace(low, high, 81)
-    with canvas(path, len(gaps)) as (figure, axes):
-        tops = []
-        for i, (ax, (name, values)) in enumerate(zip(axes, gaps.items(), strict=True)):
-            share = np.histogram(values, edges)[0] / len(values)
-            tops.append(share.max())
-            ax.stairs(share, edges, fill=True, color=look(i)[0], alpha=0.75)
+    shares = {name: np.histogram(values, edges)[0] / len(values) for name, values in gaps.items()}
+    colors = {name: look(i)[0] for i, name in enumerate(gaps)}
+    top = 1.05 * max(share.max() for share in shares.values())
+    panels = panels or [(name,) for name in gaps]
+    with canvas(path, len(panels)) as (figure, axes):
+        for ax, names in zip(axes, panels, strict=True):
+            for name in names:
+                wrong = f"{legend_name(name, 40)}: {100 * (gaps[name] < 0).mean():.1f} % misclassified"
+                alpha = 0.75 if len(names) == 1 else 0.45
+                ax.stairs(shares[name], edges, fill=True, color=colors[name], alpha=alpha, label=wrong)
             ax.axvspan(low, 0, color="#B00020", alpha=0.10, lw=0)
             ax.axvline(0, color="#B00020", lw=0.9)
-            wrong = f"{100 * (values < 0).mean():.1f} % misclassified"
-            ax.set_title(f"{legend_name(name, 40)}: {wrong}, {len(values):,} draws", fontsize=9)
-            ax.set(xlabel="log F_y − max log F_c", ylabel="share of draws", xlim=(low, high))
-        for ax in axes:
-            ax.set_ylim(0, 1.05 * max(tops))
+            if len(names) == 1:
+                ax.set_title(f"{wrong}, {len(gaps[name]):,} draws", fontsize=9)
+            else:
+                draw_legend(ax, 8, alone=False)
+            ax.set(xlabel="log F_y − max log F_c", ylabel="share of draws", xlim=(low, high), ylim=(0, top))
         if title:
             figure.suptitle(title, fontsize=10)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tyro.conf import Positional
 
 from smoothcert.cli.machine import Machine
 from smoothcert.cli.model import Model
 from smoothcert.errors import InputError
-
-if TYPE_CHECKING:
-    import torch
-
-    from smoothcert.certification.target import Target
 
 
 @dataclass(frozen=True)
@@ -42,41 +37,24 @@ class Gaps:
 
         from smoothcert.certification.target import open_target
         from smoothcert.files import write_atomically
+        from smoothcert.reproduction.gaps import gaps_at
 
         if not self.runs:
             raise InputError("name at least one run folder")
-        if self.draws < 1:
-            raise InputError(f"--draws must be at least 1, not {self.draws}")
         device = self.machine.ready()
         targets = [open_target(run, device, self.model.wishes()) for run in self.runs]
         names = [target.name for target in targets]
         if len(set(names)) < len(names):
             raise InputError(f"two runs have the same name: {', '.join(names)}")
-        found = {target.name: self._gaps(target, device) for target in targets}
+        found: dict[str, Any] = {}
+        for target in targets:
+            if target.data is None:
+                raise InputError(f"{target.name}: does not say its data: name a data set with --dataset")
+            test_set = self.machine.load(target.data, "test")
+            found[target.name] = gaps_at(target, test_set, self.image, self.draws, self.seed, device)
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **found)
         write_atomically(self.out, buffer.getvalue())
         for name, gaps in found.items():
             print(f"{name}  image {self.image}  {100 * (gaps < 0).mean():.2f}% of {self.draws:,} draws misclassified")
         print(f"{self.out}  (next: smoothcert figure gaps {self.out})")
-
-    def _gaps(self, target: Target, device: torch.device) -> Any:
-        import torch
-
-        from smoothcert.analysis.gaps import log_probability_gap
-        from smoothcert.noise.stream import generator_for
-
-        if target.data is None:
-            raise InputError(f"{target.name}: does not say its data: name a data set with --dataset")
-        test_set = self.machine.load(target.data, "test")
-        target.require_fit(test_set)
-        if not 0 <= self.image < len(test_set):
-            raise InputError(f"--image must lie in 0 … {len(test_set) - 1}, not {self.image}")
-        x, y = (part.to(device) for part in test_set.batch(torch.tensor([self.image])))
-        generator = generator_for(device, self.seed, self.image, "gaps")
-        logits = []
-        with torch.inference_mode():
-            for chunk in torch.arange(self.draws).split(250):
-                delta = target.noise.sample_like(x.expand(len(chunk), *x.shape[1:]), generator)
-                logits.append(target.f(delta.add_(x)).cpu())
-        return log_probability_gap(torch.cat(logits).numpy(), int(y[0]))

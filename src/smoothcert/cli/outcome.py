@@ -21,6 +21,9 @@ def print_plan(tasks: list[Task], as_json: bool) -> None:
     from smoothcert.recipes.cost import MACHINE
 
     plan = [(task, task.progress()) for task in tasks]
+    if not plan and not as_json:
+        print("nothing to train or certify: the table prints settings, which our recipes have")
+        return
     if as_json:
         listed = [
             {
@@ -29,7 +32,8 @@ def print_plan(tasks: list[Task], as_json: bool) -> None:
                 "folder": str(t.folder),
                 "reduced": t.recipe.reduced,
             }
-            | {"seed": t.recipe.seed, "certification": asdict(t.certification), **asdict(p)}
+            | {"seed": t.recipe.seed, "certification": asdict(t.certification) if t.item.certified else None}
+            | asdict(p)
             for t, p in plan
         ]
         print(json.dumps(listed, indent=2))
@@ -40,6 +44,7 @@ def print_plan(tasks: list[Task], as_json: bool) -> None:
         train = "done" if p.trained else f"{p.epochs} of {task.recipe.epochs} epochs done"
         done = p.selected is not None and p.certified >= p.selected
         certify = "done" if done else f"n = {task.certification.n:,}, every {task.certification.every}"
+        certify = certify if task.item.certified else "not needed"
         if p.certified and not done:
             certify = f"{p.certified} of {p.selected} images done"
         rows = " ".join(row.name for row in task.item.rows) or "none"
@@ -51,6 +56,31 @@ def print_plan(tasks: list[Task], as_json: bool) -> None:
     reduced = next((t.recipe.reduced for t, _ in plan if t.recipe.reduced), None)
     mark = f"; reduced run, {reduced.partition(':')[0]}" if reduced else ""
     print(f"\n{len(plan)} runs, {left} left on {MACHINE} (an estimate){mark}")
+
+
+def print_attack_settings(as_json: bool) -> None:
+    """Table 5: the printed settings of SmoothAdv beside those of our recipes, ε in 1/256."""
+    from smoothcert.attacks import PGD
+    from smoothcert.paper import attack_settings
+    from smoothcert.recipes import find
+
+    lines: list[dict[str, Any]] = []
+    for printed in attack_settings():
+        for name in printed.recipes:
+            objective = find(name).objective
+            assert isinstance(objective.attack, PGD)
+            ours = {"steps": objective.attack.steps, "epsilon": 256 * objective.attack.epsilon, "m": objective.m}
+            paper = {"steps": printed.steps, "epsilon": printed.epsilon, "m": printed.m}
+            lines.append({"recipe": name, "ours": ours, "paper": paper, "equal": ours == paper})
+    if as_json:
+        print(json.dumps(lines, indent=2))
+        return
+    header = ["recipe", "T", "paper", "256 ε", "paper", "m", "paper"]
+    keys = ("steps", "epsilon", "m")
+    print_table(
+        header, [[x["recipe"], *(f"{x[who][key]:g}" for key in keys for who in ("ours", "paper"))] for x in lines]
+    )
+    print("\nall equal" if all(line["equal"] for line in lines) else "\nnot all equal")
 
 
 def print_verdicts(

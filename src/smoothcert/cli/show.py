@@ -29,10 +29,10 @@ class Show:
     variant: Variant = field(default_factory=Variant)
 
     def __call__(self) -> None:
-        from smoothcert.recipes import certification_of, find, printed_rows, scaled_certification, to_dict, to_toml
+        from smoothcert.recipes import find, printed_rows, to_dict, to_toml
 
         recipe = replace(self.variant.of(find(self.recipe)), seed=self.seed)
-        certification = scaled_certification(certification_of(recipe.data), self.variant.scale)
+        certification = self.variant.certification_of(recipe)
         rows = printed_rows(self.recipe)
         if self.json:
             printed = [{"name": row.name, "title": row.title, **asdict(row)} for row in rows]

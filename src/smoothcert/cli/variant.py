@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tyro.conf import UseAppendAction
 
 if TYPE_CHECKING:
-    from smoothcert.recipes import Recipe
+    from smoothcert.recipes import Certification, Recipe
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,13 @@ class Variant:
         from smoothcert.recipes import override, scaled
 
         return scaled(override(recipe, self.settings), self.scale)
+
+    def certification_of(self, recipe: Recipe) -> Certification:
+        """As the paper certifies on this data set, or a fraction of it."""
+        from smoothcert.recipes import certification_of, scaled_certification
+        from smoothcert.recipes.cost import TEST_IMAGES
+
+        return scaled_certification(certification_of(recipe.data), self.scale, TEST_IMAGES.get(recipe.data, 10_000))
 
     def run_name(self, recipe: str, seed: int) -> str:
         """mnist/gaussian/0.50 → mnist-gaussian-0.50-seed0; a variant says so, for tables show runs by this name."""

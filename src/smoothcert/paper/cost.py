@@ -8,7 +8,7 @@ from smoothcert.paper.table import read_table, recipes_of
 
 
 @dataclass(frozen=True)
-class Cost:
+class PrintedCost:
     """A row of table 3: CIFAR-10, ResNet-110, σ = 0.5, one GPU of the authors."""
 
     method: str
@@ -32,9 +32,9 @@ class AttackSetting:
     recipes: tuple[str, ...]
 
 
-def costs() -> tuple[Cost, ...]:
+def costs() -> tuple[PrintedCost, ...]:
     return tuple(
-        Cost(
+        PrintedCost(
             c["method"],
             c["recipe"],
             int(c["hyperparameters"]) if c["hyperparameters"] else None,

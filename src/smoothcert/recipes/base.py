@@ -30,6 +30,8 @@ class Recipe:
     weight_decay: float = 1e-4
     second_moment: float | None = None
     """β₂ of AdamW, which then takes the place of SGD, with `momentum` as β₁ and without Nesterov; None: SGD"""
+    fraction: float | None = None
+    """train on this fraction of the images, evenly spaced; None: on all"""
     seed: int = 0
     reduced: str | None = None
     """in what this is less than it was made from, as `scaled` writes it: whoever shows its numbers must say so"""
@@ -44,6 +46,8 @@ class Recipe:
                 raise InputError(f"recipe: second_moment must lie between 0 and 1, not {shown(self.second_moment)}")
             if self.nesterov or self.momentum >= 1:
                 raise InputError("recipe: AdamW (second_moment) needs nesterov = false and momentum below 1")
+        if self.fraction is not None and (not isinstance(self.fraction, float) or not 0 < self.fraction < 1):
+            raise InputError(f"recipe: fraction must lie between 0 and 1, not {shown(self.fraction)}")
         if not isinstance(self.reduced, str | None):
             raise InputError(f"recipe: reduced must be a text, not {shown(self.reduced)}")
         if self.images_per_step < 1:

@@ -48,7 +48,7 @@ def estimate(recipe: Recipe, certification: Certification) -> Cost:
     """Of one training and one certification, from nothing done."""
     each = passes_per_image(recipe)
     train, test = TRAINING_IMAGES.get(recipe.data), TEST_IMAGES.get(recipe.data)
-    passes = None if train is None else recipe.epochs * train * each
+    passes = None if train is None else round(recipe.epochs * train * each * (recipe.fraction or 1))
     votes = None if test is None else -(-test // certification.every) * (certification.n0 + certification.n)
     training, vote = MILLISECONDS.get(recipe.model, (None, None))
     return Cost(each, passes, votes, _hours(passes, training), _hours(votes, vote))

@@ -12,34 +12,42 @@ from smoothcert.recipes.schedule import LinearDecay, Schedule, StepDecay
 
 # Fewer votes than this certify next to nothing at α = 0.001: 100 unanimous ones give 1.5 σ.
 _LEAST_VOTES = 100
+_LEAST_IMAGES = 20  # fewer have no standard error to speak of
 
 
 def scaled(recipe: Recipe, scale: float) -> Recipe:
-    """A fraction of the epochs, at least one; what is told in epochs (decay, warm-up, deferral) shrinks with them.
+    """A fraction of the epochs; what is told in epochs (decay, warm-up, deferral) shrinks with them.
 
-    The mark goes into `recipe.reduced`, and so into the run's recipe.json, its model and its certification log.
+    Where less than one epoch is left, it is one over a fraction of the training images. The mark goes into
+    `recipe.reduced`, and so into the run's recipe.json, its model and its certification log.
     """
     require_scale(scale)
     if scale == 1:
         return recipe
-    epochs = max(1, round(scale * recipe.epochs))
-    share = epochs / recipe.epochs
+    epochs, left = max(1, round(scale * recipe.epochs)), scale * recipe.epochs
+    share, fraction = epochs / recipe.epochs, min(1.0, left) * (recipe.fraction or 1.0)
+    images = "" if fraction == 1 else f" on {100 * fraction:.3g} % of the images"
     terms = tuple(_with(term, start=lambda e: round(share * e)) for term in recipe.objective.terms)
     attack = _with(recipe.objective.attack, warmup=lambda e: max(1, round(share * e)))
     return replace(
         recipe,
         epochs=epochs,
+        fraction=fraction if fraction < 1 else None,
         objective=replace(recipe.objective, terms=terms, attack=attack),
         schedule=_schedule(recipe.schedule, share),
-        reduced=f"scale {scale:g}: {epochs} of {recipe.epochs} epochs",
+        reduced=f"scale {scale:g}: {epochs} of {recipe.epochs} epochs{images}",
     )
 
 
-def scaled_certification(certification: Certification, scale: float) -> Certification:
-    """A fraction of the images, evenly spaced, and of the votes; its log says how many of both there were."""
+def scaled_certification(certification: Certification, scale: float, test_images: int = 10_000) -> Certification:
+    """A fraction of the images, evenly spaced, at least 20, and of the votes, at least 100.
+
+    Its log says how many of both there were.
+    """
     require_scale(scale)
     n = min(certification.n, max(_LEAST_VOTES, round(scale * certification.n)))
-    return replace(certification, n=n, every=certification.every * max(1, round(1 / scale)))
+    every = min(certification.every * max(1, round(1 / scale)), test_images // _LEAST_IMAGES)
+    return replace(certification, n=n, every=max(certification.every, every))
 
 
 def require_scale(scale: float) -> None:

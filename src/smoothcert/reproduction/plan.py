@@ -8,15 +8,34 @@ from pathlib import Path
 
 from smoothcert.certification.parts import files_of, read_whole
 from smoothcert.errors import InputError
-from smoothcert.paper import TABLES, Row, rows
+from smoothcert.paper import TABLES, Row, costs, rows
 from smoothcert.recipes import Certification, Recipe, matching, printed_rows, real_name
 from smoothcert.recipes.cost import estimate
 from smoothcert.run_folder import RunFolder
 
-# The tables whose rows a figure draws. Figure 1 looks at one test image under the methods of table 1 at one σ, which
-# our sources do not name: 0.5 here.
-FIGURES = {1: (1,), 2: (1,), 4: (8, 9, 10), 5: (6,)}
-_ELSEWHERE = {3: "what training costs: see `smoothcert cost`", 5: "settings of SmoothAdv, not results"}
+# The tables whose rows a figure draws. What figure 3 shows our sources do not say; it is taken to be ImageNet's curves,
+# which no other figure has. Figure 1 looks at networks, not at certificates; nor do they name its σ: 0.5 here.
+FIGURES = {1: (), 2: (1,), 3: (2,), 4: (8, 9, 10), 5: (6,)}
+FIGURE_1 = {
+    "Consistency": "mnist/consistency/0.50",
+    "SmoothAdv": "mnist/smoothadv/0.50",
+    "MACER": "mnist/macer/0.50",
+    "Stability": "mnist/stability/0.50",
+    "Gaussian": "mnist/gaussian/0.50",
+}
+FIGURE_1_PANELS = (("Consistency", "SmoothAdv", "MACER"), ("Consistency", "Stability"), ("Consistency", "Gaussian"))
+_ABLATION_SIGMA = 1.0  # of figure 4: table 9 has other σ, too
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A table or a figure of the paper."""
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.number}"
 
 
 @dataclass(frozen=True)
@@ -25,6 +44,8 @@ class Item:
 
     name: str
     rows: tuple[Row, ...]
+    certified: bool = True
+    """whether its certificates are wanted, or the trained network alone"""
 
 
 @dataclass(frozen=True)
@@ -54,53 +75,57 @@ class Task:
         trained = run.model.exists()
         epochs = len(run.training_log.read_text().splitlines()) if run.training_log.exists() else 0
         certified, selected = 0, None
-        if trained and files_of(run.certification_log):
+        if trained and self.item.certified and files_of(run.certification_log):
             log = read_whole(run.certification_log)
             certified, selected = len(log.rows), log.decides.get("selected")
         cost = estimate(self.recipe, self.certification)
         left = 0.0 if trained else 1 - epochs / self.recipe.epochs
-        uncertified = 1 - certified / selected if selected else 1.0
+        uncertified = 0.0 if not self.item.certified else 1 - certified / selected if selected else 1.0
         hours = (cost.training_hours, left), (cost.certification_hours, uncertified)
         training, certification = (None if full is None else full * share for full, share in hours)
         return Progress(trained, epochs, certified, selected, training, certification)
 
 
+def exhibit(what: str) -> Exhibit | None:
+    """ "6" or "table6", "figure5" or "fig. 5"; None for the name of a recipe or a pattern."""
+    found = re.fullmatch(r"(table|tab|figure|fig)?[ _.-]*(\d{1,2})", what.lower())
+    if not found:
+        return None
+    kind, number = "figure" if (found[1] or "").startswith("fig") else "table", int(found[2])
+    known = FIGURES if kind == "figure" else TABLES
+    if number not in known:
+        raise InputError(f"the paper has no {kind} {number}: it has {kind}s {min(known)} to {max(known)}")
+    return Exhibit(kind, number)
+
+
 def items(what: str) -> tuple[Item, ...]:
-    """ "6" or "table6", "figure5", the name of a recipe, a glob or a part of names → recipes, each once.
+    """A table, a figure, the name of a recipe, a glob or a part of names → recipes, each once.
 
     A table compares with its own rows alone, a pattern with all rows that its recipes stand for; recipes of our own,
-    which stand for none, are meant only where nothing else is.
+    which stand for none, are meant only where nothing else is. Table 5 prints settings: there is nothing to run.
     """
-    figure = figure_number(what)
-    table = re.fullmatch(r"(?:table|tab)?[ _.-]?(\d{1,2})", what.lower())
-    if figure is not None:
-        if figure not in FIGURES:
-            raise InputError(f"figure {figure} draws no results: there are {', '.join(map(str, FIGURES))}")
-        found = [link for number in FIGURES[figure] for link in _table(number)]
-        return _merged([link for link in found if figure > 1 or link[0].endswith("/0.50")])
-    if table:
-        return _merged(_table(int(table[1])))
-    matched = [Item(name, printed_rows(name)) for name in dict.fromkeys(map(real_name, matching(what)))]
-    return tuple(item for item in matched if item.rows) or tuple(matched)
+    wanted = exhibit(what)
+    if wanted is None:
+        matched = [Item(name, printed_rows(name)) for name in dict.fromkeys(map(real_name, matching(what)))]
+        return tuple(item for item in matched if item.rows) or tuple(matched)
+    if wanted == Exhibit("figure", 1):
+        return tuple(Item(name, (), certified=False) for name in FIGURE_1.values())
+    if wanted == Exhibit("table", 3):
+        return tuple(Item(real_name(cost.recipe), ()) for cost in costs())
+    return _merged(rows_of(wanted))
 
 
-def figure_number(what: str) -> int | None:
-    found = re.fullmatch(r"(?:figure|fig)[ _.-]?(\d{1,2})", what.lower())
-    return int(found[1]) if found else None
+def rows_of(wanted: Exhibit) -> list[Row]:
+    """The printed rows of certified accuracies that it shows."""
+    tables = FIGURES[wanted.number] if wanted.kind == "figure" else (wanted.number,)
+    shown = [row for number in tables if number not in (3, 5) for row in rows(number)]
+    return [row for row in shown if row.sigma == _ABLATION_SIGMA] if wanted == Exhibit("figure", 4) else shown
 
 
-def _table(number: int) -> list[tuple[str, Row]]:
-    if number in _ELSEWHERE:
-        raise InputError(f"table {number} prints {_ELSEWHERE[number]}")
-    if number not in TABLES:
-        raise InputError(f"there is no table {number} to reproduce: there are {', '.join(map(str, TABLES))}")
-    return [(name, row) for row in rows(number) for name in row.recipes]
-
-
-def _merged(found: list[tuple[str, Row]]) -> tuple[Item, ...]:
+def _merged(found: list[Row]) -> tuple[Item, ...]:
     merged: dict[str, Item] = {}
-    for alias, row in found:
-        name = real_name(alias)
-        before = merged.get(name, Item(name, ()))
-        merged[name] = replace(before, rows=(*before.rows, row))
+    for row in found:
+        for name in map(real_name, row.recipes):
+            before = merged.get(name, Item(name, ()))
+            merged[name] = replace(before, rows=(*before.rows, row))
     return tuple(merged.values())

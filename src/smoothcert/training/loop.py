@@ -159,7 +159,10 @@ def _rest_of_epoch(
 
 def step_indices(recipe: Recipe, images: int, epoch: int) -> list[Tensor]:
     """The images of each optimiser step: a shuffled epoch in batches, each cut by m where the recipe says so."""
-    order = torch.randperm(images, generator=generator_for(torch.device("cpu"), recipe.seed, "order", epoch))
+    used = images if recipe.fraction is None else max(1, round(recipe.fraction * images))
+    order = torch.randperm(used, generator=generator_for(torch.device("cpu"), recipe.seed, "order", epoch))
+    if used < images:
+        order = order * images // used  # evenly spaced: a set may be sorted by class
     if not recipe.split_batch:
         return list(order.split(recipe.batch))
     # As the released code: m slices of ⌊batch / m⌋ images, and what is left of a batch is not seen in this epoch.
