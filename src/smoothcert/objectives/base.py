@@ -38,11 +38,14 @@ class Attack(Protocol):
 
     `g` gives for any x' the logits (m, B, K) of x' + δ_1, …, x' + δ_m: the noise is drawn once, and the terms
     charge under the same draws. The network behind it is in eval mode, and its weights ask for no gradient.
+    `batch` is the number of images of the whole optimiser step, of which x may be a share; None: x is all of them.
     """
 
     knobs: ClassVar[tuple[str, ...]]
 
-    def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor: ...  # → x_adv
+    def __call__(
+        self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, batch: int | None = None
+    ) -> Tensor: ...  # → x_adv
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ class Objective:
             delta.copy_(whole[:, start : start + len(x)])
         if self.attack is not None:
             with untouched(f):
-                x = self.attack(lambda x_adv: _logits(f, delta + x_adv), x, y)
+                x = self.attack(lambda x_adv: _logits(f, delta + x_adv), x, y, batch=total)
         delta.add_(x)  # in the buffer of the draw
         if first:
             views[0] = x

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smoothcert.attacks import PGD
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
 from smoothcert.recipes.base import Recipe
@@ -38,12 +37,12 @@ class Table:
         return self.row(Objective(Gaussian(sigma), (CrossEntropy(), Consistency(lbd)), m=2))
 
     def smoothadv(self, sigma: float, epsilon: int = 255, m: int = 8) -> Recipe:
-        attack = self.pgd(epsilon, project_first=not self.settings.clamp_first)
-        return self.row(Objective(Gaussian(sigma), (CrossEntropy(),), m, attack))
+        return self.row(Objective(Gaussian(sigma), (CrossEntropy(),), m, self.settings.pgd(epsilon)))
 
     def smoothadv_consistency(self, sigma: float, lbd: float, epsilon: int, m: int) -> Recipe:
         terms = (CrossEntropy(), Consistency(lbd))
-        return self.row(Objective(Gaussian(sigma), terms, m, self.pgd(epsilon, project_first=True)))
+        attack = self.settings.pgd(epsilon, own_trainer=True)
+        return self.row(Objective(Gaussian(sigma), terms, m, attack))
 
     def stability(self, sigma: float, lbd: float) -> Recipe:
         return self.row(Objective(Gaussian(sigma), (Stability(lbd),)))
@@ -51,9 +50,6 @@ class Table:
     def macer(self, sigma: float, lbd: float, deferred: bool = False) -> Recipe:
         start = _EVERY + self.settings.late if deferred else 0
         return self.row(Objective(Gaussian(sigma), (MACER(sigma, lbd, 8.0, 16.0, start),), m=16))
-
-    def pgd(self, epsilon: int, project_first: bool) -> PGD:
-        return PGD(self.settings.epsilon(epsilon), steps=10, warmup=10, project_first=project_first)
 
 
 def table1(word: str) -> dict[str, Recipe]:

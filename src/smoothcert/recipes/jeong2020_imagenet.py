@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smoothcert.attacks import PGD
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import Consistency, CrossEntropy, Objective
 from smoothcert.recipes.base import Recipe
@@ -33,8 +32,7 @@ class Table:
         return self.row(Objective(Gaussian(sigma), (CrossEntropy(), Consistency(5.0, eta)), m=2))
 
     def smoothadv(self, sigma: float, epsilon: int) -> Recipe:
-        s = self.settings
-        attack = PGD(s.epsilon(epsilon), steps=1, warmup=10, project_first=not s.clamp_first)
+        attack = self.settings.pgd(epsilon, steps=1)
         return self.row(Objective(Gaussian(sigma), (CrossEntropy(),), attack=attack))
 
 

@@ -20,7 +20,7 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
     A path may leave out what is plain: `lbd` and `objective.lbd` are `objective.terms.consistency.lbd` where
     consistency alone has a λ. VALUE is a TOML value, and words need no quotes; `none` takes an attack away.
     """
-    values = to_dict(recipe)
+    values = to_dict(recipe, full=True)
     for setting in settings:
         path, equals, text = setting.partition("=")
         if not equals or not path.strip() or not text.strip():
