@@ -128,6 +128,8 @@ def test_what_older_files_do_not_say_is_what_they_had() -> None:
     damped = override(short, ["damping=batch"])
     assert to_dict(damped)["objective"]["attack"]["damping"] == "batch" and from_dict(to_dict(damped)) == damped
     assert override(damped, ["damping=image"]) == short
+    full = override(short, ["damping=none"])  # a word here, where `objective.attack=none` takes something away
+    assert full.objective.attack.damping == "none"  # type: ignore[union-attr]
 
 
 def test_adam_is_asked_for_by_its_second_moment_and_taken_away_again() -> None:

@@ -33,10 +33,12 @@ def _set(values: dict[str, Any], path: str, value: Any) -> None:
     if path in _ELSEWHERE:
         raise InputError(f"--set: {path} is chosen with {_ELSEWHERE[path]}")
     table, name = _place(values, path)
-    if value is None:
-        table.pop(name, None)
-    else:
+    if value is not None:
         table[name] = value
+    elif isinstance(table.get(name), str):
+        table[name] = "none"  # a word like others where words are meant
+    else:
+        table.pop(name, None)
 
 
 def _place(values: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:
