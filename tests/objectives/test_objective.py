@@ -1,4 +1,4 @@
-"""Objective: the same draws for attack and terms, one forward pass, and a network left as it was found."""
+"""Objective: the same draws for attack and terms, few forward passes, and a network left as it was found."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def test_any_terms_compose_with_any_attack(terms: tuple[Term, ...], attack: Atta
 
 
 @pytest.mark.parametrize("attack", [None, *ATTACK_EXAMPLES], ids=repr)
-def test_the_network_is_passed_once_for_the_loss_whatever_the_terms(attack: Attack | None) -> None:
+def test_the_network_is_passed_once_for_all_terms_and_once_before_for_the_clean_image(attack: Attack | None) -> None:
     f, sizes = small_network(), []
     f.register_forward_pre_hook(lambda module, inputs: sizes.append((module.training, len(inputs[0]))))
     Objective(Gaussian(0.5), (Stability(1.0), Consistency(1.0)), 4, attack)(f, X, Y, draw())
-    assert sizes == [(False, 12)] * (0 if attack is None else 2) + [(True, 15)]
+    assert sizes == [(False, 12)] * (0 if attack is None else 2) + [(True, 3), (True, 12)]
 
 
 @pytest.mark.parametrize("attack", [None, *ATTACK_EXAMPLES], ids=repr)

@@ -29,6 +29,7 @@ RECIPES = {
     for name, objective in OBJECTIVES.items()
 } | {
     "batch norm": Recipe("tiny", "cifar_resnet20", OBJECTIVES["consistency"], 1, 0.01, StepDecay(30), batch=53),
+    "batch norm, clean": Recipe("tiny", "cifar_resnet8", OBJECTIVES["stability"], 1, 0.01, StepDecay(30), batch=53),
     "taken up": Recipe("fake", "lenet", OBJECTIVES["consistency"], 2, 0.01, StepDecay(30), batch=25),
     "adam taken up": Recipe(
         "fake", "lenet", OBJECTIVES["consistency"], 2, 1e-4, StepDecay(30), 25, nesterov=False, second_moment=0.99

@@ -145,10 +145,13 @@ class Objective:
         return views
 
     def charge(self, f: Callable[[Tensor], Tensor], views: Tensor, y: Tensor) -> Charges:
-        """What the terms charge for `views`: one forward pass over all of them."""
-        logits = _logits(f, views)
-        noisy = logits[len(views) - self.m :]
-        charges = {term_name(t): t(logits if t.wants_clean else noisy, y).mean() for t in self.terms}
+        """What the terms charge for `views`: one forward pass over the noisy ones, after one over xÌ‚ where it is wanted.
+
+        Two passes, so that batch norm sees each alone: its statistics of both together would be of neither.
+        """
+        clean = [_logits(f, views[:1])] if self.wants_clean else []
+        noisy = _logits(f, views[len(clean) :])
+        charges = {term_name(t): t(_joined(*clean, noisy) if t.wants_clean else noisy, y).mean() for t in self.terms}
         return Charges(charges, noisy)
 
 
@@ -159,6 +162,12 @@ def _logits(f: Callable[[Tensor], Tensor], views: Tensor) -> Tensor:  # (n, B, â
         # The noise was drawn in the order of the axes, so it is the same for every memory format.
         inputs = inputs.contiguous(memory_format=memory_format)
     return f(inputs).unflatten(0, (views.shape[0], views.shape[1]))
+
+
+def _joined(*logits: Tensor) -> Tensor:
+    import torch
+
+    return torch.cat(logits)
 
 
 def _at(part: Part, epoch: int) -> Part:
