@@ -84,7 +84,7 @@ def test_the_rows_have_the_papers_settings() -> None:
     assert find("mnist/smoothadv/0.50/text").objective.attack == PGD(1.0, 10, warmup=10, damping="none")
     assert find("mnist/smoothadv/0.50").images_per_step == 64 and find("mnist/smoothadv/0.50").objective.m == 4
     assert find("mnist/macer/0.50").objective.terms == (MACER(0.5, 16.0, 8.0, 16.0, start=31),)
-    assert find("mnist/macer/1.00/text").objective.terms == (MACER(1.0, 6.0, 8.0, 16.0, start=30),)
+    assert find("mnist/macer/1.00/text").objective.terms == (MACER(1.0, 6.0, 8.0, 16.0, start=0),)
     assert find("mnist/macer/0.50").images_per_step == 256 and find("mnist/macer/0.50").objective.m == 16
     assert find("mnist/stability/1.00").objective == Objective(Gaussian(1.0), (Stability(2.0),))
 

@@ -30,6 +30,8 @@ class Recipe:
     weight_decay: float = 1e-4
     second_moment: float | None = None
     """β₂ of AdamW, which then takes the place of SGD, with `momentum` as β₁ and without Nesterov; None: SGD"""
+    normalization: str = "standard"
+    """first layer of the network, one of models.normalize.NORMALIZATIONS: MACER's authors had none"""
     seed: int = 0
     reduced: str | None = None
     """in what this is less than it was made from, as `scaled` writes it: whoever shows its numbers must say so"""

@@ -1,6 +1,7 @@
 """Table 2 of Jeong & Shin (2020): ImageNet, ResNet-50; SmoothAdv with its best settings of table 5.
 
 Plain names train as the released code does, since the printed numbers come from it; `…/text` as the paper says.
+The printed SmoothAdv rows are certifications of models that Salman et al. released: the recipes follow their trainer.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Table:
         return self.row(Objective(Gaussian(sigma), (Stability(2.0),)))
 
     def macer(self, sigma: float, lbd: float) -> Recipe:
-        start = _EVERY + self.settings.late  # "deferred 30": with the first decay of the learning rate
+        start = _EVERY + self.settings.late if self.settings.deferred else 0
         return self.row(Objective(Gaussian(sigma), (MACER(sigma, lbd, 8.0, 16.0, start),), m=16))
 
 

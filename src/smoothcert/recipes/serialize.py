@@ -16,7 +16,7 @@ from smoothcert.recipes.schedule import SCHEDULES
 _KINDS: dict[str, type] = {**NOISES, **TERMS, **ATTACKS, **SCHEDULES}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 # Fields younger than runs in use, and what those had: left out at that value, so that such a run is still its recipe's.
-_UNSAID = {"damping": "image"}
+_UNSAID = {"damping": "image", "normalization": "standard"}
 
 
 def to_dict(value: Any, full: bool = False) -> Any:

@@ -23,6 +23,8 @@ class Settings:
     """the text gives ε to two decimals of the image range, the code in 1/256"""
     clamp_first: bool
     """its plain SmoothAdv rows come from Salman's trainer, which clamps to [0, 1] before it projects"""
+    deferred: bool
+    """its MACER runs on MNIST charge the robust term from the first decay of the learning rate on"""
     damped: bool
     """its own trainer, of SmoothAdv + Consistency, shortens the steps of PGD where the network is confident"""
 
@@ -45,8 +47,12 @@ class Settings:
 
 
 SETTINGS = {
-    "text": Settings(cut_batches=False, nesterov=True, late=0, round_epsilon=True, clamp_first=False, damped=False),
-    "code": Settings(cut_batches=True, nesterov=False, late=1, round_epsilon=False, clamp_first=True, damped=True),
+    "text": Settings(
+        cut_batches=False, nesterov=True, late=0, round_epsilon=True, clamp_first=False, deferred=False, damped=False
+    ),
+    "code": Settings(
+        cut_batches=True, nesterov=False, late=1, round_epsilon=False, clamp_first=True, deferred=True, damped=True
+    ),
 }
 
 
