@@ -20,6 +20,7 @@ from smoothcert.objectives import CrossEntropy, Objective
 MAKE: dict[str, Callable[[float, int], PGD | DDN]] = {
     "pgd": lambda epsilon, steps: PGD(epsilon, steps),
     "pgd, clamped first": lambda epsilon, steps: PGD(epsilon, steps, project_first=False),
+    "pgd, full steps": lambda epsilon, steps: PGD(epsilon, steps, damping="none"),
     "ddn": lambda epsilon, steps: DDN(epsilon, steps),
     "ddn, not quantised": lambda epsilon, steps: DDN(epsilon, steps, quantize=False),
 }

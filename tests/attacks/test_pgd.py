@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from smoothcert.attacks import PGD
 from smoothcert.attacks.soft import ascent, smoothed_loss
+from smoothcert.errors import InputError
 
 D = 30
 W = torch.randn(D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -103,3 +104,85 @@ def test_the_gradient_survives_where_the_mean_probability_underflows() -> None:
 def test_no_steps_is_no_attack() -> None:
     x = torch.rand(2, D, dtype=torch.float64)
     assert torch.equal(PGD(1.0, 0)(linear(some_noise(1, 2, D)), x, Y[:2]), x)
+
+
+def confident(logits: Tensor) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    """Views of images of a certain margin each, and those images: ‖∇‖ = ‖w‖ p(other class), whatever the image."""
+    return lambda x: torch.stack([torch.stack([x @ W - x.detach() @ W + logits, 0 * (x @ W)], dim=1)]), torch.full(
+        (len(logits), D), 0.5, dtype=torch.float64
+    )
+
+
+def step_of_the_mean(logits: Tensor, images: int, epsilon: float) -> Tensor:
+    """How long a step of 2ε is if 1e-8 is added to the gradient of the mean of `images` losses."""
+    slope = W.norm() * torch.sigmoid(-logits) / images
+    return 2 * epsilon * slope / (slope + 1e-8)
+
+
+MARGINS = torch.tensor([5.0, 14.0, 17.0, 20.0, 23.0], dtype=torch.float64)  # gradients of 4e-2 … 5e-10
+
+
+@pytest.mark.parametrize(("damping", "batch", "images"), [("image", 99, 1), ("batch", None, 5), ("batch", 64, 64)])
+def test_a_confident_image_makes_a_shorter_step_and_the_batch_of_the_whole_step_counts(
+    damping: str, batch: int | None, images: int
+) -> None:
+    g, x = confident(MARGINS)
+    x_adv = PGD(0.3, 1, damping=damping)(g, x, torch.zeros(5, dtype=torch.long), batch=batch)
+    wanted = step_of_the_mean(MARGINS, images, 0.3).clamp(max=0.3)
+    torch.testing.assert_close((x_adv - x).norm(dim=1), wanted, rtol=1e-5, atol=1e-9)
+    assert ((wanted > 0.001) & (wanted < 0.299)).any()  # the law is seen: neither nothing nor a full step
+
+
+def mean_loop(f: nn.Module, x: Tensor, y: Tensor, noises: Tensor, epsilon: float, steps: int) -> Tensor:
+    """All images at once, as the paper's code has it: the loss is one mean, and 1e-8 stands beside its gradient."""
+    adv = x
+    for _ in range(steps):
+        adv = adv.detach().requires_grad_()
+        p = torch.stack([f(adv + noise).softmax(1) for noise in noises]).mean(0)
+        slope = torch.autograd.grad(-p[range(len(y)), y].log().mean(), adv)[0].flatten(1)
+        way = adv.detach() - x + (2 * epsilon / steps * slope / (slope.norm(dim=1, keepdim=True) + 1e-8)).view_as(x)
+        long = way.flatten(1).norm(dim=1).view(-1, 1, 1, 1)
+        adv = (x + way * (epsilon / long).clamp(max=1)).clamp(0, 1)
+    return adv.detach()
+
+
+@pytest.mark.parametrize("m", [1, 4])
+@pytest.mark.parametrize("lead", [0.0, 16.0, 20.0])
+def test_with_the_batchs_damping_it_is_the_loop_of_the_papers_code_on_saturated_networks_too(
+    m: int, lead: float
+) -> None:
+    torch.manual_seed(0)
+    f = nn.Sequential(nn.Flatten(), nn.Linear(16, 12), nn.Tanh(), nn.Linear(12, 4)).double()
+    with torch.no_grad():
+        f[3].bias[0] += lead
+    x, noises = torch.rand(40, 1, 4, 4, dtype=torch.float64), 0.05 * some_noise(m, 40, 1, 4, 4)
+    y = torch.zeros(40, dtype=torch.long)
+    ours = PGD(0.7, 6, damping="batch")(lambda z: torch.stack([f(z + n) for n in noises]), x, y)
+    wanted = mean_loop(f, x, y, noises, 0.7, 6)
+    torch.testing.assert_close(ours, wanted, rtol=1e-9, atol=1e-9)
+    if lead:
+        others = PGD(0.7, 6)(lambda z: torch.stack([f(z + n) for n in noises]), x, y)
+        assert (others - wanted).abs().max() > 1e-3  # the law of the image would be seen
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-9, 1e-25, 1e-38, 1e-42])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_without_damping_every_step_is_full_however_small_the_gradient(size: float, dtype: torch.dtype) -> None:
+    """In float32 the square of 1e-25 is 0, and 1e-42 has few digits left: the length must not suffer."""
+    x = torch.full((2, 3), 0.5, dtype=dtype)
+    slopes = torch.tensor([[3.0, 0.0, -4.0], [0.0, 0.0, 0.0]], dtype=dtype) * size
+
+    def g(z: Tensor) -> Tensor:  # at 0 the loss log 2 − side/2 has half the slope of the side
+        side = ((z - z.detach()) * slopes).sum(1)
+        return torch.stack([torch.stack([0 * side, side], dim=1)])
+
+    x_adv = PGD(0.2, 4, damping="none")(g, x, torch.tensor([0, 0]))
+    way = torch.tensor([[0.12, 0.0, -0.16], [0.0, 0.0, 0.0]], dtype=dtype)  # four steps of ε/2, held at ε
+    torch.testing.assert_close(x_adv - x, way, rtol=1e-2 if size < 1e-40 else 1e-5, atol=1e-7)
+    one = PGD(0.2, 1, damping="none")(g, x, torch.tensor([0, 0])) - x
+    assert float(one[0].norm()) == pytest.approx(0.2, rel=1e-5) and not one[1].any()
+
+
+def test_an_unknown_damping_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match="damping must be none or image or batch, not 'btach': did you mean batch"):
+        PGD(1.0, 4, damping="btach")

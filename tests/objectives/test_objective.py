@@ -1,4 +1,4 @@
-"""Objective: the same draws for attack and terms, one forward pass, and a network left as it was found."""
+"""Objective: the same draws for attack and terms, few forward passes, and a network left as it was found."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def test_any_terms_compose_with_any_attack(terms: tuple[Term, ...], attack: Atta
 
 
 @pytest.mark.parametrize("attack", [None, *ATTACK_EXAMPLES], ids=repr)
-def test_the_network_is_passed_once_for_the_loss_whatever_the_terms(attack: Attack | None) -> None:
+def test_the_network_is_passed_once_for_all_terms_and_once_before_for_the_clean_image(attack: Attack | None) -> None:
     f, sizes = small_network(), []
     f.register_forward_pre_hook(lambda module, inputs: sizes.append((module.training, len(inputs[0]))))
     Objective(Gaussian(0.5), (Stability(1.0), Consistency(1.0)), 4, attack)(f, X, Y, draw())
-    assert sizes == [(False, 12)] * (0 if attack is None else 2) + [(True, 15)]
+    assert sizes == [(False, 12)] * (0 if attack is None else 2) + [(True, 3), (True, 12)]
 
 
 @pytest.mark.parametrize("attack", [None, *ATTACK_EXAMPLES], ids=repr)
@@ -115,7 +115,7 @@ def test_without_steps_smoothadv_is_gaussian() -> None:
 def test_attack_and_loss_share_their_draws_and_the_clean_view_is_attacked_too() -> None:
     f, seen = small_network().eval(), []
 
-    def attack(g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+    def attack(g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, batch: int | None = None) -> Tensor:
         seen.append(g(x + 0.25))
         return x + 0.25
 
@@ -124,6 +124,23 @@ def test_attack_and_loss_share_their_draws_and_the_clean_view_is_attacked_too() 
     charges = objective(f, X, Y, draw())
     torch.testing.assert_close(seen[0], charges.logits)
     assert torch.equal(objective.views(f, X, Y, draw())[0], X + 0.25)
+
+
+@pytest.mark.parametrize("damping", ["none", "image", "batch"])
+def test_shares_of_a_step_are_attacked_as_the_whole_is(damping: str) -> None:
+    """A network so confident that the damping by the batch is felt: two processes must take it from the whole step."""
+
+    def f(x: Tensor) -> Tensor:
+        side = x.flatten(1) @ torch.linspace(-1.0, 1.0, x[0].numel(), dtype=x.dtype)
+        return torch.stack([0 * side, side - 17.0], dim=1)  # gradients of some 1e-7
+
+    x, y = torch.rand(6, 1, 2, 2, generator=draw(), dtype=torch.float64), torch.zeros(6, dtype=torch.long)
+    objective = Objective(Gaussian(0.1), (CrossEntropy(),), 2, PGD(1.0, 3, damping=damping))
+    whole = objective.views(f, x, y, draw())
+    shares = [objective.views(f, x[a:b], y[a:b], draw(), within=(a, 6)) for a, b in ((0, 2), (2, 6))]
+    torch.testing.assert_close(torch.cat(shares, dim=1), whole, rtol=1e-12, atol=1e-12)
+    alone = objective.views(f, x[:2], y[:2], draw())
+    assert damping != "batch" or (alone[:, :2] - whole[:, :2]).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("attack", ATTACK_EXAMPLES, ids=repr)

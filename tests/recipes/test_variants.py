@@ -125,6 +125,19 @@ def test_a_mark_that_is_no_text_is_refused() -> None:
         from_dict(to_dict(find(BOTH)) | {"reduced": 3})
 
 
+def test_what_older_files_do_not_say_is_what_they_had() -> None:
+    """Runs in use have no `damping`: they are still runs of the same recipe, and a new one can be chosen."""
+    short = find("mnist/smoothadv-short/0.25")
+    written = to_dict(short)
+    assert "damping" not in written["objective"]["attack"] and from_dict(written) == short
+    assert short.objective.attack.damping == "image" and 'damping = "image"' in to_toml(short)  # type: ignore[union-attr]
+    damped = override(short, ["damping=batch"])
+    assert to_dict(damped)["objective"]["attack"]["damping"] == "batch" and from_dict(to_dict(damped)) == damped
+    assert override(damped, ["damping=image"]) == short
+    full = override(short, ["damping=none"])  # a word here, where `objective.attack=none` takes something away
+    assert full.objective.attack.damping == "none"  # type: ignore[union-attr]
+
+
 def test_adam_is_asked_for_by_its_second_moment_and_taken_away_again() -> None:
     sgd = find("mnist/consistency/0.50")
     adam = override(sgd, ["second_moment=0.99", "lr=0.002"])

@@ -46,7 +46,7 @@ class DDN:
     def at(self, epoch: int) -> DDN:
         return replace(self, epsilon=warmed_up(self.epsilon, epoch, self.warmup), warmup=1)
 
-    def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+    def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, batch: int | None = None) -> Tensor:
         require_images(x)
         x = x.detach()
         farthest = l2_norm(x.maximum(1 - x))  # no image is farther from x

@@ -38,8 +38,8 @@ def load_checkpoint(
 
     The files do not say how their authors normalised: (x − mean) / std and x − mean leave the same keys.
     Where a layer stood before the network "standard" is assumed, where none did "none";
-    smoothing-adversarial needs `normalization="center"`. What was taken, and whether it was assumed, stands
-    in `about`.
+    most of smoothing-adversarial's need `normalization="center"` (docs/models.md). What was taken, and whether it
+    was assumed, stands in `about`.
     """
     state = read_state(path)
     name = _network(path, arch or state.arch)

@@ -38,11 +38,14 @@ class Attack(Protocol):
 
     `g` gives for any x' the logits (m, B, K) of x' + δ_1, …, x' + δ_m: the noise is drawn once, and the terms
     charge under the same draws. The network behind it is in eval mode, and its weights ask for no gradient.
+    `batch` is the number of images of the whole optimiser step, of which x may be a share; None: x is all of them.
     """
 
     knobs: ClassVar[tuple[str, ...]]
 
-    def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor: ...  # → x_adv
+    def __call__(
+        self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, batch: int | None = None
+    ) -> Tensor: ...  # → x_adv
 
 
 @dataclass(frozen=True)
@@ -135,17 +138,20 @@ class Objective:
             delta.copy_(whole[:, start : start + len(x)])
         if self.attack is not None:
             with untouched(f):
-                x = self.attack(lambda x_adv: _logits(f, delta + x_adv), x, y)
+                x = self.attack(lambda x_adv: _logits(f, delta + x_adv), x, y, batch=total)
         delta.add_(x)  # in the buffer of the draw
         if first:
             views[0] = x
         return views
 
     def charge(self, f: Callable[[Tensor], Tensor], views: Tensor, y: Tensor) -> Charges:
-        """What the terms charge for `views`: one forward pass over all of them."""
-        logits = _logits(f, views)
-        noisy = logits[len(views) - self.m :]
-        charges = {term_name(t): t(logits if t.wants_clean else noisy, y).mean() for t in self.terms}
+        """What the terms charge for `views`: one forward pass over the noisy ones, after one over x̂ where it is wanted.
+
+        Two passes, so that batch norm sees each alone: its statistics of both together would be of neither.
+        """
+        clean = [_logits(f, views[:1])] if self.wants_clean else []
+        noisy = _logits(f, views[len(clean) :])
+        charges = {term_name(t): t(_joined(*clean, noisy) if t.wants_clean else noisy, y).mean() for t in self.terms}
         return Charges(charges, noisy)
 
 
@@ -156,6 +162,12 @@ def _logits(f: Callable[[Tensor], Tensor], views: Tensor) -> Tensor:  # (n, B, �
         # The noise was drawn in the order of the axes, so it is the same for every memory format.
         inputs = inputs.contiguous(memory_format=memory_format)
     return f(inputs).unflatten(0, (views.shape[0], views.shape[1]))
+
+
+def _joined(*logits: Tensor) -> Tensor:
+    import torch
+
+    return torch.cat(logits)
 
 
 def _at(part: Part, epoch: int) -> Part:

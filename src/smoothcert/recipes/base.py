@@ -32,6 +32,8 @@ class Recipe:
     """β₂ of AdamW, which then takes the place of SGD, with `momentum` as β₁ and without Nesterov; None: SGD"""
     fraction: float | None = None
     """train on this fraction of the images, evenly spaced; None: on all"""
+    normalization: str = "standard"
+    """first layer of the network, one of models.normalize.NORMALIZATIONS: MACER's authors had none"""
     seed: int = 0
     reduced: str | None = None
     """in what this is less than it was made from, as `scaled` writes it: whoever shows its numbers must say so"""

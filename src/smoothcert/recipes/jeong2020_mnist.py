@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smoothcert.attacks import PGD
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
 from smoothcert.recipes.base import Recipe
@@ -34,22 +33,19 @@ class Table:
         return self.row(Objective(Gaussian(sigma), (CrossEntropy(), Consistency(lbd)), m=2))
 
     def smoothadv(self, sigma: float) -> Recipe:
-        attack = self.pgd(project_first=not self.settings.clamp_first)
-        return self.row(Objective(Gaussian(sigma), (CrossEntropy(),), m=4, attack=attack))
+        return self.row(Objective(Gaussian(sigma), (CrossEntropy(),), m=4, attack=self.settings.pgd(255)))
 
     def smoothadv_consistency(self, sigma: float, lbd: float) -> Recipe:
         terms = (CrossEntropy(), Consistency(lbd))
-        return self.row(Objective(Gaussian(sigma), terms, m=4, attack=self.pgd(project_first=True)))
+        attack = self.settings.pgd(255, own_trainer=True)
+        return self.row(Objective(Gaussian(sigma), terms, m=4, attack=attack))
 
     def stability(self, sigma: float) -> Recipe:
         return self.row(Objective(Gaussian(sigma), (Stability(2.0),)))
 
     def macer(self, sigma: float, lbd: float) -> Recipe:
-        start = _EVERY + self.settings.late  # "deferred 30": with the first decay of the learning rate
+        start = _EVERY + self.settings.late if self.settings.deferred else 0
         return self.row(Objective(Gaussian(sigma), (MACER(sigma, lbd, 8.0, 16.0, start),), m=16))
-
-    def pgd(self, project_first: bool) -> PGD:
-        return PGD(self.settings.epsilon(255), steps=10, warmup=10, project_first=project_first)
 
 
 def table6(word: str) -> dict[str, Recipe]:

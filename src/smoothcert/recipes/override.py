@@ -20,7 +20,7 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
     A path may leave out what is plain: `lbd` and `objective.lbd` are `objective.terms.consistency.lbd` where
     consistency alone has a λ. VALUE is a TOML value, and words need no quotes; `none` takes an attack away.
     """
-    values = to_dict(recipe)
+    values = to_dict(recipe, full=True)
     for setting in settings:
         path, equals, text = setting.partition("=")
         if not equals or not path.strip() or not text.strip():
@@ -33,10 +33,12 @@ def _set(values: dict[str, Any], path: str, value: Any) -> None:
     if path in _ELSEWHERE:
         raise InputError(f"--set: {path} is chosen with {_ELSEWHERE[path]}")
     table, name = _place(values, path)
-    if value is None:
-        table.pop(name, None)
-    else:
+    if value is not None:
         table[name] = value
+    elif isinstance(table.get(name), str):
+        table[name] = "none"  # a word like others where words are meant
+    else:
+        table.pop(name, None)
 
 
 def _place(values: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:

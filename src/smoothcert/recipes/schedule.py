@@ -17,7 +17,10 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class StepDecay:
-    """by^⌊(epoch − late) / every⌋: the paper decays at multiples of `every`, its released code an epoch later."""
+    """by^⌊(epoch − late) / every⌋: the paper decays at multiples of `every`, its released code an epoch later.
+
+    A negative `late` is early: MACER's trainer counts epochs from 1, and decays in those that are multiples.
+    """
 
     every: int
     by: float = 0.1
@@ -26,8 +29,8 @@ class StepDecay:
     def __post_init__(self) -> None:
         if self.every < 1:
             raise InputError(f"a step decay needs every >= 1 epochs, not {self.every}")
-        if not 0 <= self.by <= 1 or self.late < 0:
-            raise InputError(f"a step decay needs 0 <= by <= 1 and late >= 0, not {self.by} and {self.late}")
+        if not 0 <= self.by <= 1 or self.late <= -self.every:
+            raise InputError(f"a step decay needs 0 <= by <= 1 and late > -every, not {self.by} and {self.late}")
 
     def factor(self, epoch: float, epochs: int) -> float:
         return float(self.by ** (max(0, int(epoch) - self.late) // self.every))

@@ -15,15 +15,22 @@ from smoothcert.recipes.schedule import SCHEDULES
 
 _KINDS: dict[str, type] = {**NOISES, **TERMS, **ATTACKS, **SCHEDULES}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
+# Fields younger than runs in use, and what those had: left out at that value, so that such a run is still its recipe's.
+_UNSAID = {"damping": "image", "normalization": "standard"}
 
 
-def to_dict(value: Any) -> Any:
-    """Dataclasses become dictionaries; those chosen by name carry it as `kind`, and what is None is left out."""
+def to_dict(value: Any, full: bool = False) -> Any:
+    """Dataclasses become dictionaries; those chosen by name carry it as `kind`, and what is None is left out.
+
+    So are fields that older files do not have, at the value that their absence means; `full` has them too.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         kind = {"kind": _NAMES[type(value)]} if type(value) in _NAMES else {}
         given = {f.name: getattr(value, f.name) for f in fields(value)}
-        return kind | {name: to_dict(part) for name, part in given.items() if part is not None}
-    return [to_dict(v) for v in value] if isinstance(value, tuple) else value
+        unsaid = {} if full else _UNSAID
+        said = {name: part for name, part in given.items() if part is not None and part != unsaid.get(name)}
+        return kind | {name: to_dict(part, full) for name, part in said.items()}
+    return [to_dict(v, full) for v in value] if isinstance(value, tuple) else value
 
 
 def from_dict(values: dict[str, Any]) -> Recipe:

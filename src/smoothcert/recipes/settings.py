@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from smoothcert.attacks import PGD
 from smoothcert.errors import InputError, did_you_mean
 from smoothcert.objectives import MACER, Objective, Stability
 from smoothcert.recipes.schedule import StepDecay
@@ -22,10 +23,19 @@ class Settings:
     """the text gives ε to two decimals of the image range, the code in 1/256"""
     clamp_first: bool
     """its plain SmoothAdv rows come from Salman's trainer, which clamps to [0, 1] before it projects"""
+    deferred: bool
+    """its MACER runs on MNIST charge the robust term from the first decay of the learning rate on"""
+    damped: bool
+    """its own trainer, of SmoothAdv + Consistency, shortens the steps of PGD where the network is confident"""
 
     def epsilon(self, number: float) -> float:
         """ε in image units from the code's number: 255 → 1.0 in the text, 0.99609375 in the code; 512 → 2.0."""
         return round(number / 256, 2) if self.round_epsilon else number / 256
+
+    def pgd(self, epsilon: int, steps: int = 10, own_trainer: bool = False) -> PGD:
+        """The attack of Salman's trainer, or of the paper's own; the text knows one only, of full steps."""
+        first, damping = own_trainer or not self.clamp_first, "batch" if own_trainer and self.damped else "none"
+        return PGD(self.epsilon(epsilon), steps, warmup=10, project_first=first, damping=damping)
 
     def decay(self, every: int) -> StepDecay:
         return StepDecay(every, late=self.late)
@@ -37,8 +47,12 @@ class Settings:
 
 
 SETTINGS = {
-    "text": Settings(cut_batches=False, nesterov=True, late=0, round_epsilon=True, clamp_first=False),
-    "code": Settings(cut_batches=True, nesterov=False, late=1, round_epsilon=False, clamp_first=True),
+    "text": Settings(
+        cut_batches=False, nesterov=True, late=0, round_epsilon=True, clamp_first=False, deferred=False, damped=False
+    ),
+    "code": Settings(
+        cut_batches=True, nesterov=False, late=1, round_epsilon=False, clamp_first=True, deferred=True, damped=True
+    ),
 }
 
 

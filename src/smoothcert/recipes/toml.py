@@ -11,7 +11,7 @@ from smoothcert.recipes.serialize import to_dict
 
 def to_toml(recipe: Recipe) -> str:
     """Every value that decides the trained model, defaults included."""
-    return "\n".join(_table(to_dict(recipe), "")) + "\n"
+    return "\n".join(_table(to_dict(recipe, full=True), "")) + "\n"
 
 
 def _table(values: dict[str, Any], path: str) -> list[str]:

@@ -94,7 +94,7 @@ def train(
             "recipe": description,
             "model": recipe.model,
             "num_classes": train_set.num_classes,
-            "normalization": "standard",
+            "normalization": recipe.normalization,
             "noise": to_dict(recipe.objective.noise),
             "dataset": recipe.data,
             "data_fingerprint": train_set.fingerprint,
@@ -107,7 +107,7 @@ def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
     """The recipe's network with the initial weights of its seed; torch's global generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.set_rng_state(generator_for(torch.device("cpu"), recipe.seed, "init").get_state())
-        return models.build(recipe.model, num_classes)
+        return models.build(recipe.model, num_classes, recipe.normalization)
 
 
 def _rest_of_epoch(
