@@ -106,7 +106,7 @@ def ddn(attack: DDN, f: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor]) -
         better = success & (norm(delta).flatten() < best_norm)
         if better.any().item():
             best[better], best_norm[better] = delta[better], norm(delta).flatten()[better]
-        alpha = 0.01 + 0.495 * (1 + math.cos(math.pi * t / attack.steps))
+        alpha = 0.01 + 0.495 * (1 + math.cos(math.pi * (t + 1) / attack.steps))
         delta = delta + alpha * grad / (norm(grad) + 1e-8)
         rho = rho * (1 - attack.gamma * (2 * success.float() - 1).view(-1, 1, 1, 1))
         adv = torch.clamp(((x + rho * delta / (norm(delta) + 1e-8)) * 255).round() / 255, 0, 1)

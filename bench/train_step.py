@@ -78,7 +78,7 @@ def forget(f: LeNet) -> None:
 
 
 def bare(objective: Objective, batch: int) -> Step:
-    """The passes alone: T to the inputs of a frozen network in eval mode, one to its weights, or two with x itself."""
+    """The passes alone: T to the inputs of a frozen network in eval mode, one to its weights (two with x itself)."""
     trained, attacked = network(torch.channels_last), network(torch.channels_last).eval().requires_grad_(False)
     views = torch.rand((int(objective.wants_clean) + objective.m) * batch, 1, 28, 28)
     noisy = views[: objective.m * batch].clone().requires_grad_()

@@ -99,7 +99,7 @@ def test_the_norm_stops_growing_where_no_image_is_farther() -> None:
 
 
 def test_the_direction_turns_by_steps_that_fall_as_a_cosine() -> None:
-    """Two steps on a loss whose gradient turns by 90°: the angle of δ shows α_t = .01 + .99 (1 + cos πt/T)/2."""
+    """Two steps on a loss whose gradient turns 90°: the angle of δ shows α_t = .01 + .99 (1 + cos πt/T)/2, t ≥ 1."""
     count = 0
 
     def g(x: Tensor) -> Tensor:
@@ -113,7 +113,7 @@ def test_the_direction_turns_by_steps_that_fall_as_a_cosine() -> None:
     # The third pass succeeds, so δ after two steps comes back: ρ_1 e_0 + α_1 e_1, scaled to ρ_2.
     x_adv = DDN(0.1, 3, quantize=False)(g, x, Y[:1])
     way = (x_adv - x)[0]
-    alpha = 0.01 + 0.99 * (1 + math.cos(math.pi / 3)) / 2
+    alpha = 0.01 + 0.99 * (1 + math.cos(2 * math.pi / 3)) / 2
     assert float(way[1] / way[0]) == pytest.approx(alpha / (0.1 * 1.05), rel=1e-4)
 
 

@@ -22,10 +22,15 @@ class DDN:
     """δ ← ρ_t u/‖u‖₂,  u = δ + α_t g/‖g‖₂,  ρ_t = (1 ∓ γ) ρ_{t−1}, − after a success   [Rony et al. 2019].
 
     Seeks the smallest δ that changes the vote of the m views (their most frequent class, the lower one of a
-    tie) and projects it to the ε ball. α_t falls from 1 to 0.01 by a cosine; ρ_0 = ε, as in Salman's trainer.
-    An image whose vote never changed is returned as it came, as there. Nothing is drawn, even if a gradient
-    vanishes. The projection comes last, so the result may lie off the 1/255 grid: rounding again could leave
-    the ball.
+    tie) and projects it to the ε ball; ρ_0 = ε. An image whose vote never changed is returned as it came.
+
+    It is the loop of Salman's trainer, which the paper's code has too, to 1e-9 a pixel, as it runs since torch 1.1:
+    α_t = .01 + .495 (1 + cos πt/T), t = 1 … T. Before, its scheduler began with t = 0: another attack, up to 6e-3 a
+    pixel apart in tests/attacks/test_ddn_released.py. Two things differ on purpose:
+    - That loop rounds δ to the 1/255 grid once more after the projection, which moves a pixel by up to 1/510 and may
+      leave the ball, by up to √d/510 in d pixels (3e-3 there). Here the projection is last: x + δ may lie off the grid.
+    - Where a gradient vanishes, also because p̄_y < 1e-20, that loop draws a direction. Here nothing is drawn, and p̄_y
+      never underflows.
     """
 
     epsilon: float
@@ -50,11 +55,11 @@ class DDN:
         require_images(x)
         x = x.detach()
         farthest = l2_norm(x.maximum(1 - x))  # no image is farther from x
-        norm = farthest.clamp(max=self.epsilon)
+        norm = farthest.new_full(farthest.shape, self.epsilon)
         delta = best = x.new_zeros(x.shape)
-        least = farthest.new_full(farthest.shape, math.inf)
-        for t in range(self.steps):
-            direction, logits = ascent(g, x + delta, y)
+        least = farthest
+        for t in range(1, self.steps + 1):
+            direction, logits = ascent(g, x + delta, y, damping=0)
             success = (logits.argmax(-1).mode(0).values != y).view_as(norm)
             size = l2_norm(delta)
             better = success & (size < least)
