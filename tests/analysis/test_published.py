@@ -88,6 +88,7 @@ def test_as_many_names_as_logs():
         ("/home/macer/mine.tsv", Setting()),  # nothing above a data set's folder counts
         ("/home/macer/lbd_5/noise_0.25", Setting(sigma=0.25)),
         ("/home/cifar10/mnist/cohen/noise_0.25", Setting("mnist", "lenet", "gaussian", 0.25)),  # the nearest data set
+        ("/mnist/lbd_1/stab/lbd_2/noise_0.25", Setting("mnist", "lenet", "stability", 0.25, 2.0)),  # the nearest λ
         ("/mnist/consistency/gaussian_lambda3_sigma0.50.tsv", Setting("mnist", "lenet", "gaussian", 0.5, 3.0)),
         ("/mnist/macer/cifar10_sigma0.50.tsv", Setting("cifar10", None, None, 0.5)),  # the file denies the folder
         ("/cifar10/macer-thoughts/lbd_5_old/sigma0.25.tsv", Setting("cifar10", None, None, 0.25)),
