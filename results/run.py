@@ -15,8 +15,8 @@ from smoothcert.analysis.cost import cost
 from smoothcert.analysis.metrics import paired_difference
 from smoothcert.certification.log import read_log
 from smoothcert.errors import InputError
-from smoothcert.paper import Row, rows
-from smoothcert.recipes import Recipe, from_dict
+from smoothcert.paper import Row
+from smoothcert.recipes import Recipe, from_dict, printed_rows
 from smoothcert.recipes.cost import passes_per_image
 from smoothcert.run_folder import RunFolder
 from smoothcert.training.log import read_training_log
@@ -104,8 +104,8 @@ class Run:
         return self._row(6 if self.data == "mnist" else 4)
 
     def _row(self, table: int) -> Row:
-        wanted = (table, self.recipe.model, re.sub("-(fast|short)$", "", self.method), self.sigma)
-        (row,) = (r for r in rows() if (r.table, r.network, r.method, r.sigma) == wanted)
+        twin = f"{self.data}/{re.sub('-(fast|short)$', '', self.method)}/{self.sigma:.2f}"
+        (row,) = (row for row in printed_rows(twin) if row.table == table)
         return row
 
 

@@ -16,7 +16,7 @@ MAY_USE = {
     "data": set(),
     "smoothed": {"stats", "noise"},
     "objectives": {"noise"},
-    "recipes": {"noise", "objectives", "attacks"},
+    "recipes": {"noise", "objectives", "attacks", "paper"},
     "training": {"recipes", "objectives", "attacks", "noise", "models", "data"},
     "certification": {"recipes", "smoothed", "noise", "stats", "models", "data"},
     "paper": set(),

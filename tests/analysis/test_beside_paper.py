@@ -7,10 +7,9 @@ import pytest
 
 from smoothcert.analysis.beside_paper import beside, reductions, rounded_as_printed, rows_for
 from smoothcert.analysis.setting import Setting, setting_of
-from smoothcert.paper import find
-from smoothcert.recipes import RECIPES, to_dict
+from smoothcert.paper import find, rows
+from smoothcert.recipes import RECIPES, printed_rows, to_dict
 from smoothcert.recipes import find as find_recipe
-from smoothcert.recipes.printed import links
 from smoothcert.recipes.scale import scaled
 from tests.analysis.made import curve_about, random_results, results
 
@@ -23,11 +22,10 @@ def of_recipe(recipe, **about):
     return random_results(images=10_000, about=header)
 
 
-@pytest.mark.parametrize(("name", "row"), list(links()))
-def test_a_recipe_finds_its_printed_row(name, row):
+@pytest.mark.parametrize(("name", "row"), [(name, row) for row in rows() for name in row.recipes])
+def test_a_recipe_finds_its_printed_row_and_no_other(name, row):
     found = rows_for(of_recipe(find_recipe(name)))
-    assert row in [r.name for r in found]
-    assert len({(r.dataset, r.network, r.method, r.sigma) for r in found}) == 1
+    assert row in found and found == printed_rows(name)
 
 
 def test_a_curve_log_is_compared_at_the_radii_of_its_grid():

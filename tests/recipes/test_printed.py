@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -22,35 +23,49 @@ from smoothcert.recipes import (
     fast,
     find,
     matching,
-    printed,
     printed_rows,
     short,
 )
 from smoothcert.recipes.cost import estimate
 
-LINKS = list(printed.links())
+LINKS = [(name, row.name) for row in paper.rows() for name in row.recipes]
 OUR_OWN = {*demo.RECIPES, *fast.RECIPES, *short.RECIPES}
 OF_THE_PAPER = [name for name in RECIPES if name not in OUR_OWN and not name.endswith("/text")]
+# What a row's printed name, up to its bracket, and its table ask for.
 KINDS = {
-    "gaussian": (CrossEntropy,),
-    "consistency": (CrossEntropy, Consistency),
-    "smoothadv": (CrossEntropy,),
-    "smoothadv-best": (CrossEntropy,),
-    "smoothadv+consistency": (CrossEntropy, Consistency),
-    "stability": (Stability,),
-    "macer": (MACER,),
-    "mse": (CrossEntropy, MeanSquared),
-    "kl": (CrossEntropy, Consistency),
-    "cross-entropy": (CrossEntropy, Consistency),
+    "Gaussian": (CrossEntropy,),
+    "Gaussian + Consistency": (CrossEntropy, Consistency),
+    "SmoothAdv": (CrossEntropy,),
+    "SmoothAdv + Hyperparameter search": (CrossEntropy,),
+    "SmoothAdv + Best HP": (CrossEntropy,),
+    "SmoothAdv + Consistency": (CrossEntropy, Consistency),
+    "Stability": (Stability,),
+    "MACER": (MACER,),
+    "MSE": (CrossEntropy, MeanSquared),
+    "KL-divergence": (CrossEntropy, Consistency),
+    "Cross-entropy": (CrossEntropy, Consistency),
+}
+WHERE = {
+    **dict.fromkeys((1, 11), (("cifar10", "cifar_resnet110"),)),
+    2: (("imagenet", "imagenet_resnet50"),),
+    4: (("cifar10", "cifar_resnet20"), ("cifar10", "cifar_densenet40")),
+    **dict.fromkeys((6, 7, 8, 9, 10), (("mnist", "lenet"),)),
 }
 
 
+def method_of(row: Row) -> str:
+    return re.sub(r" \(.*|, mean of five seeds", "", row.printed)
+
+
+def printed_weights(row: Row) -> list[float]:
+    found = re.search(r"lambda=([\d.,]+)", row.printed)
+    return [float(lbd) for lbd in found[1].strip(",").split(",")] if found else []
+
+
 def test_every_printed_row_has_one_recipe_and_a_row_of_several_settings_one_for_each() -> None:
-    recipes: dict[str, list[str]] = {row.name: [] for row in paper.rows()}
-    for name, row in LINKS:
-        recipes[row].append(name)
     for row in paper.rows():
-        assert len(recipes[row.name]) == max(1, len(row.lbd)), (row.title, recipes[row.name])
+        assert len(row.recipes) == max(1, len(printed_weights(row))), row.title
+    assert all(find(cost.recipe) for cost in paper.costs())
 
 
 def test_every_recipe_of_the_paper_has_a_printed_row() -> None:
@@ -64,15 +79,17 @@ def test_every_recipe_of_the_paper_has_a_printed_row() -> None:
 def test_a_recipe_has_the_settings_of_its_row(name: str, row: str, suffix: str) -> None:
     recipe, line = find(name + suffix), paper.find(row)
     objective = recipe.objective
-    assert (recipe.data, recipe.model) == (line.dataset, line.network)
+    assert (recipe.data, recipe.model) == WHERE[line.table][line.table == 4 and line.number > 6]
     assert objective.noise == Gaussian(line.sigma) and name.split("/")[0] != "mnist5k"
-    assert tuple(type(term) for term in objective.terms) == KINDS[line.method]
-    assert (objective.attack is not None) == line.method.startswith("smoothadv")
-    if line.lbd:
-        assert objective.terms[-1].lbd in line.lbd  # type: ignore[attr-defined]
-    if line.m is not None:
-        assert objective.m == line.m
-    assert line.name in printed_rows(name)
+    assert tuple(type(term) for term in objective.terms) == KINDS[method_of(line)]
+    assert (objective.attack is not None) == line.printed.startswith("SmoothAdv")
+    if weights := printed_weights(line):
+        assert objective.terms[-1].lbd == weights[line.recipes.index(name)]  # type: ignore[attr-defined]
+    if stated := re.search(r"m=(\d)", line.printed):
+        assert objective.m == int(stated[1])
+    elif Consistency in KINDS[method_of(line)] and objective.attack is None:
+        assert objective.m == 2
+    assert line in printed_rows(name)
     _schedule(recipe)
     _entropy_weight(recipe, line)
 
@@ -91,8 +108,8 @@ def _schedule(recipe: Recipe) -> None:
 def _entropy_weight(recipe: Recipe, line: Row) -> None:
     term = recipe.objective.terms[-1]
     if isinstance(term, Consistency):
-        usual = 0.1 if (line.dataset, line.sigma) == ("imagenet", 1.0) else 0.5
-        assert term.eta == {"kl": 0.0, "cross-entropy": term.lbd}.get(line.method, usual)
+        usual = 0.1 if (line.table, line.sigma) == (2, 1.0) else 0.5
+        assert term.eta == {"KL-divergence": 0.0, "Cross-entropy": term.lbd}.get(method_of(line), usual)
 
 
 @pytest.mark.parametrize("setting", paper.attack_settings(), ids=lambda s: f"{s.dataset}-{s.sigma}")

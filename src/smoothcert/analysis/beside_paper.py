@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from smoothcert.analysis.metrics import certified_accuracy, grid_of, summarize
 from smoothcert.analysis.results import Results
-from smoothcert.analysis.setting import setting_of
+from smoothcert.analysis.setting import Setting, recipe_setting, setting_of
 from smoothcert.paper import Row, rows
+from smoothcert.recipes import find, to_dict
 
 VOTES = 100_000
 IMAGES = {"mnist": 10_000, "cifar10": 10_000, "imagenet": 500}
@@ -45,17 +47,21 @@ class BesidePaper:
 
 
 def rows_for(results: Results) -> tuple[Row, ...]:
-    """The printed rows of this log's data set, network, method, σ, λ and m; none where one of them is not known."""
-    s = setting_of(results)
-    if None in (s.dataset, s.network, s.method, s.sigma):
-        return ()
-    return tuple(
-        row
-        for row in rows()
-        if (row.dataset, row.network, row.method, row.sigma) == (s.dataset, s.network, s.method, s.sigma)
-        and (not row.lbd or s.lbd in row.lbd)
-        and (row.m is None or row.m == s.m)
-    )
+    """The printed rows whose recipe has this log's data set, network, method, σ, λ and m; none where one is unknown.
+
+    A TSV log that does not state m or η is taken to have the row's.
+    """
+    s = replace(setting_of(results), run=None)
+
+    def fits(r: Setting) -> bool:
+        return s == replace(r, m=s.m and r.m, eta=None if s.eta is None else r.eta)
+
+    return tuple(row for row in rows() if any(map(fits, _settings(row))))
+
+
+@cache
+def _settings(row: Row) -> tuple[Setting, ...]:
+    return tuple(recipe_setting(to_dict(find(name)), row.sigma) for name in row.recipes)
 
 
 def reductions(results: Results) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from smoothcert.analysis.published import Setting, setting_of_path
 from smoothcert.analysis.results import Results
 
-__all__ = ["Setting", "panel_of", "setting_of"]
+__all__ = ["Setting", "panel_of", "recipe_setting", "setting_of"]
 
 
 def setting_of(results: Results) -> Setting:
@@ -17,15 +17,19 @@ def setting_of(results: Results) -> Setting:
     sigma = noise.get("sigma") if isinstance(noise, dict) else None
     recipe = results.about.get("recipe")
     if isinstance(recipe, dict) and isinstance(recipe.get("objective"), dict):
-        objective = recipe["objective"]
-        method, lbd = _method(objective, recipe.get("data"))
-        return Setting(
-            recipe.get("data"), recipe.get("model"), method, sigma, lbd, objective.get("m", 1), _eta(objective)
-        )
+        return recipe_setting(recipe, sigma)
     if results.about:
         data = results.about.get("data")
         return Setting(data.get("name") if isinstance(data, dict) else None, sigma=sigma)
     return setting_of_path(results.path.absolute() if results.path else PurePath(results.name))
+
+
+def recipe_setting(recipe: dict[str, Any], sigma: float | None) -> Setting:
+    """Of a recipe as files hold it, certified under Gaussian noise of this σ."""
+    objective = recipe["objective"]
+    method, lbd = _method(objective, recipe.get("data"))
+    m, eta = objective.get("m", 1), _eta(objective)
+    return Setting(recipe.get("data"), recipe.get("model"), method, sigma, lbd, m, eta)
 
 
 def panel_of(results: Results) -> tuple[str, float | None]:

@@ -23,7 +23,12 @@ def print_plan(tasks: list[Task], as_json: bool) -> None:
     plan = [(task, task.progress()) for task in tasks]
     if as_json:
         listed = [
-            {"recipe": t.item.name, "rows": t.item.rows, "folder": str(t.folder), "reduced": t.recipe.reduced}
+            {
+                "recipe": t.item.name,
+                "rows": [row.name for row in t.item.rows],
+                "folder": str(t.folder),
+                "reduced": t.recipe.reduced,
+            }
             | {"seed": t.recipe.seed, "certification": asdict(t.certification), **asdict(p)}
             for t, p in plan
         ]
@@ -37,7 +42,7 @@ def print_plan(tasks: list[Task], as_json: bool) -> None:
         certify = "done" if done else f"n = {task.certification.n:,}, every {task.certification.every}"
         if p.certified and not done:
             certify = f"{p.certified} of {p.selected} images done"
-        rows = " ".join(task.item.rows) or "none"
+        rows = " ".join(row.name for row in task.item.rows) or "none"
         lines.append([str(task.folder), rows, train, certify, hours(p.training_hours), hours(p.certification_hours)])
     print_table(header, lines)
     estimates = [hour for _, p in plan for hour in (p.training_hours, p.certification_hours)]

@@ -44,7 +44,6 @@ class Recipes:
 
 def describe(name: str) -> dict[str, Any]:
     """What is listed about one recipe."""
-    from smoothcert.paper import find as find_row
     from smoothcert.recipes import certification_of, find, printed_rows
     from smoothcert.recipes.cost import estimate
 
@@ -56,7 +55,7 @@ def describe(name: str) -> dict[str, Any]:
         "noise": _noise(recipe.objective.noise),
         "m": recipe.objective.m,
         "epochs": recipe.epochs,
-        "paper": {row: find_row(row).acr for row in printed_rows(name)},
+        "paper": {row.name: row.acr for row in printed_rows(name)},
         "cost": asdict(estimate(recipe, certification_of(recipe.data))),
     }
 

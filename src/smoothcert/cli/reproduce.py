@@ -109,12 +109,11 @@ class Reproduce:
         return results
 
     def _verdicts(self, results: dict[Item, dict[int, Results]]) -> list[tuple[Item, RowVerdict]]:
-        from smoothcert.paper import find as find_row
         from smoothcert.reproduction import compare
 
         changed = self.variant.settings
         return [
-            (item, compare(find_row(row), list(by_seed.values()), list(by_seed), changed))
+            (item, compare(row, list(by_seed.values()), list(by_seed), changed))
             for item, by_seed in results.items()
             if by_seed
             for row in item.rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -29,12 +29,11 @@ class Show:
     variant: Variant = field(default_factory=Variant)
 
     def __call__(self) -> None:
-        from smoothcert.paper import find as find_row
         from smoothcert.recipes import certification_of, find, printed_rows, scaled_certification, to_dict, to_toml
 
         recipe = replace(self.variant.of(find(self.recipe)), seed=self.seed)
         certification = scaled_certification(certification_of(recipe.data), self.variant.scale)
-        rows = [find_row(row) for row in printed_rows(self.recipe)]
+        rows = printed_rows(self.recipe)
         if self.json:
             printed = [{"name": row.name, "title": row.title, **asdict(row)} for row in rows]
             about = {"name": self.recipe, "recipe": to_dict(recipe), "certification": asdict(certification)}
@@ -44,7 +43,7 @@ class Show:
             print(f"# {line}")
         print(to_toml(recipe), end="")
 
-    def _comments(self, recipe: Recipe, certification: Certification, rows: list[Row]) -> Iterator[str]:
+    def _comments(self, recipe: Recipe, certification: Certification, rows: Sequence[Row]) -> Iterator[str]:
         from smoothcert.cli.recipes import hours
         from smoothcert.recipes import ALIASES
         from smoothcert.recipes.cost import MACHINE, estimate

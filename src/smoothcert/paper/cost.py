@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smoothcert.paper.table import read_table
+from smoothcert.paper.table import read_table, recipes_of
 
 
 @dataclass(frozen=True)
@@ -12,6 +12,7 @@ class Cost:
     """A row of table 3: CIFAR-10, ResNet-110, σ = 0.5, one GPU of the authors."""
 
     method: str
+    recipe: str
     hyperparameters: int | None
     acr: float
     memory: str
@@ -28,12 +29,14 @@ class AttackSetting:
     steps: int
     epsilon: int
     m: int
+    recipes: tuple[str, ...]
 
 
 def costs() -> tuple[Cost, ...]:
     return tuple(
         Cost(
             c["method"],
+            c["recipe"],
             int(c["hyperparameters"]) if c["hyperparameters"] else None,
             float(c["acr"]),
             c["memory"],
@@ -45,6 +48,14 @@ def costs() -> tuple[Cost, ...]:
 
 def attack_settings() -> tuple[AttackSetting, ...]:
     return tuple(
-        AttackSetting(c["dataset"], float(c["sigma"]), c["method"], int(c["steps"]), int(c["epsilon"]), int(c["m"]))
+        AttackSetting(
+            c["dataset"],
+            float(c["sigma"]),
+            c["method"],
+            int(c["steps"]),
+            int(c["epsilon"]),
+            int(c["m"]),
+            recipes_of(c),
+        )
         for c in read_table(5)
     )

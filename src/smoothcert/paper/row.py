@@ -7,24 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """What identifies the row, and what is printed in it."""
+    """What is printed in the row, and the recipes that reproduce it: they say what the row was trained with."""
 
     table: int
     number: int
     """1, 2, … in print order within the table"""
-    dataset: str
-    network: str
-    method: str
-    """gaussian, consistency, smoothadv, smoothadv-best, smoothadv+consistency, stability, macer, mse, kl or
-    cross-entropy"""
     printed: str
     """the method as the paper words it"""
     sigma: float
     acr: float
-    lbd: tuple[float, ...] = ()
-    """printed λ; several where one row stands for several, none where it is not printed"""
-    m: int | None = None
-    """noise draws per image where they tell the row from others"""
+    recipes: tuple[str, ...]
+    """names or aliases of recipes; several where one printed row stands for several settings"""
     acr_sd: float | None = None
     """standard deviation over five seeds (table 7)"""
     accuracy: tuple[tuple[float, float], ...] = ()

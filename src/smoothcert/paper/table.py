@@ -1,4 +1,4 @@
-"""tables/*.csv → rows."""
+"""tables/*.csv → rows. The last column, which is ours, names the recipes of each printed row."""
 
 from __future__ import annotations
 
@@ -23,27 +23,12 @@ TABLES = {
     10: "table10_mnist_lambda.csv",
     11: "table11_cifar10_stability.csv",
 }
-_WHERE = {2: ("imagenet", "imagenet_resnet50"), **dict.fromkeys((6, 7, 8, 9, 10), ("mnist", "lenet"))}
-_NETWORKS = {"ResNet-20": "cifar_resnet20", "DenseNet-40": "cifar_densenet40"}
-_METHODS = {
-    "Gaussian": "gaussian",
-    "Gaussian + Consistency": "consistency",
-    "SmoothAdv": "smoothadv",
-    "SmoothAdv + Hyperparameter search": "smoothadv-best",
-    "SmoothAdv + Best HP (ResNet-110)": "smoothadv-best",
-    "SmoothAdv + Consistency": "smoothadv+consistency",
-    "Stability": "stability",
-    "MACER": "macer",
-    "MSE": "mse",
-    "KL-divergence": "kl",
-    "Cross-entropy": "cross-entropy",
-}
-_TWO_VIEWS = ("consistency", "mse", "kl", "cross-entropy")
+_SIGMA = {4: 0.5, 8: 1.0, 10: 1.0}  # tables of one σ, named in their captions
 
 
 @cache
 def read_table(table: int) -> tuple[dict[str, str], ...]:
-    """The cells as printed, by column."""
+    """The cells as printed, by column, and the recipes' names in the column `recipe`."""
     if table not in TABLES:
         raise InputError(f"the paper has tables 1 to 11, not {table}")
     text = (resources.files("smoothcert.paper") / "tables" / TABLES[table]).read_text("utf-8")
@@ -74,64 +59,42 @@ def find(name: str) -> Row:
     return listed[number - 1]
 
 
+def recipes_of(cells: dict[str, str]) -> tuple[str, ...]:
+    return tuple(cells["recipe"].split(";"))
+
+
 def _row(table: int, number: int, cells: dict[str, str]) -> Row:
-    printed, lbd = _method(table, cells)
-    dataset, network = _WHERE.get(table, ("cifar10", "cifar_resnet110"))
-    method = _METHODS[re.sub(r" \(lambda=.*\)", "", printed)]
     radii = [key for key in cells if re.fullmatch(r"\d\.\d+", key)]
     return Row(
         table,
         number,
-        dataset,
-        _NETWORKS[cells["architecture"]] if table == 4 else network,
-        method,
-        printed,
-        # Tables 4, 8 and 10 are of one σ, named in their captions.
-        sigma=float(cells.get("sigma", 0.5 if table == 4 else 1.0)),
+        _wording(table, cells),
+        sigma=float(cells["sigma"]) if "sigma" in cells else _SIGMA[table],
         acr=float(cells["acr"]),
-        lbd=lbd,
-        m=int(cells["m"]) if "m" in cells else 2 if method in _TWO_VIEWS else None,
+        recipes=recipes_of(cells),
         accuracy=tuple((float(r), float(cells[r])) for r in radii),
         digits=0 if table == 2 else 1,
     )
 
 
-def _method(table: int, cells: dict[str, str]) -> tuple[str, tuple[float, ...]]:
-    """Wording and λ; the ablations vary one thing and leave the rest of the name to their captions."""
-    if table == 9:  # its rows m=2 are those of λ=5 in table 6
-        return f"Gaussian + Consistency (lambda=5, m={cells['m']})", (5.0,)
-    if table == 10 and float(cells["lambda"]) > 0:
-        return f"Gaussian + Consistency (lambda={float(cells['lambda']):g})", (float(cells["lambda"]),)
-    if table == 10:
-        return "Gaussian", ()
-    if table == 8:
-        lbd = float(cells["lambda"])
-        return (f"{cells['model']} (lambda={lbd:g})", (lbd,)) if lbd else (cells["model"], ())
-    stated = re.search(r"lambda=([\d.,]+)", cells["method"])
-    return cells["method"], tuple(map(float, stated[1].split(","))) if stated else ()
+def _wording(table: int, cells: dict[str, str]) -> str:
+    """The ablations vary one thing and leave the rest of the name to their captions."""
+    if table == 9:
+        return f"Gaussian + Consistency (lambda=5, m={cells['m']})"
+    if table not in (8, 10):
+        return cells["method"]
+    lbd = float(cells["lambda"])
+    name = cells.get("model") or ("Gaussian + Consistency" if lbd else "Gaussian")
+    return f"{name} (lambda={lbd:g})" if lbd else name
 
 
 def _five_seeds() -> tuple[Row, ...]:
-    """Table 7 has a column per σ; its λ are those of table 6."""
+    """Table 7 has a column per σ, and so a `*` for it in the names of its recipes."""
     found: list[Row] = []
     for cells in read_table(7):
         for column in ("sigma=0.25", "sigma=0.50", "sigma=1.00"):
             mean, _, deviation = cells[column].partition(" ± ")
-            sigma, method = float(column[6:]), _METHODS[cells["method"]]
-            twin = next(r for r in rows(6) if (r.method, r.sigma) == (method, sigma))
-            found.append(
-                Row(
-                    7,
-                    len(found) + 1,
-                    "mnist",
-                    "lenet",
-                    method,
-                    f"{cells['method']}, mean of five seeds",
-                    sigma,
-                    float(mean),
-                    twin.lbd,
-                    twin.m,
-                    float(deviation),
-                )
-            )
+            wording, sigma = f"{cells['method']}, mean of five seeds", column.removeprefix("sigma=")
+            recipes = tuple(name.replace("*", sigma) for name in recipes_of(cells))
+            found.append(Row(7, len(found) + 1, wording, float(sigma), float(mean), recipes, acr_sd=float(deviation)))
     return tuple(found)

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from smoothcert.errors import InputError
+from smoothcert.paper import Row, rows
 from smoothcert.reading import shown
 from smoothcert.recipes import (
     demo,
@@ -13,7 +14,6 @@ from smoothcert.recipes import (
     jeong2020_cifar10,
     jeong2020_imagenet,
     jeong2020_mnist,
-    printed,
     short,
 )
 from smoothcert.recipes.base import Recipe
@@ -73,10 +73,10 @@ def matching(pattern: str) -> list[str]:
     return found
 
 
-def printed_rows(name: str) -> tuple[str, ...]:
-    """The rows of the paper, as TABLE:ROW, that this recipe is to reproduce; a `…/text` one those of its twin."""
+def printed_rows(name: str) -> tuple[Row, ...]:
+    """The rows of the paper that this recipe is to reproduce; a `…/text` one those of its twin."""
     wanted = ALIASES.get(name, name).removesuffix("/text")
-    return tuple(row for other, row in printed.links() if ALIASES.get(other, other) == wanted)
+    return tuple(row for row in rows() if wanted in (ALIASES.get(other, other) for other in row.recipes))
 
 
 __all__ = [

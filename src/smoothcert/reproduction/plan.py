@@ -8,7 +8,8 @@ from pathlib import Path
 
 from smoothcert.certification.parts import files_of, read_whole
 from smoothcert.errors import InputError
-from smoothcert.recipes import Certification, Recipe, matching, printed, printed_rows, real_name
+from smoothcert.paper import TABLES, Row, rows
+from smoothcert.recipes import Certification, Recipe, matching, printed_rows, real_name
 from smoothcert.recipes.cost import estimate
 from smoothcert.run_folder import RunFolder
 
@@ -23,7 +24,7 @@ class Item:
     """One recipe, and the printed rows it is compared with."""
 
     name: str
-    rows: tuple[str, ...]
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,15 @@ def figure_number(what: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _table(number: int) -> list[tuple[str, str]]:
+def _table(number: int) -> list[tuple[str, Row]]:
     if number in _ELSEWHERE:
         raise InputError(f"table {number} prints {_ELSEWHERE[number]}")
-    if number not in printed.TABLES:
-        raise InputError(f"there is no table {number} to reproduce: there are {', '.join(map(str, printed.TABLES))}")
-    return [(name, row) for name, row in printed.links() if row.startswith(f"{number}:")]
+    if number not in TABLES:
+        raise InputError(f"there is no table {number} to reproduce: there are {', '.join(map(str, TABLES))}")
+    return [(name, row) for row in rows(number) for name in row.recipes]
 
 
-def _merged(found: list[tuple[str, str]]) -> tuple[Item, ...]:
+def _merged(found: list[tuple[str, Row]]) -> tuple[Item, ...]:
     merged: dict[str, Item] = {}
     for alias, row in found:
         name = real_name(alias)
