@@ -76,7 +76,7 @@ def test_a_figure_of_named_ablations_and_of_gaps(folder):
 def test_a_comparison(folder):
     done = smoothcert("compare", "run", TSV, cwd=folder)
     assert done.returncode == 0 and "200 images in common" in done.stdout and "McNemar" in done.stdout
-    assert "note: mnist_consistency_lambda5_sigma0.50 is a TSV log" in done.stdout
+    assert "note: mnist consistency λ=5 σ=0.50 is a TSV log" in done.stdout
     found = json.loads(smoothcert("compare", "run", TSV, "--json", "--radii", "0.5", cwd=folder).stdout)
     assert found["images"] == 200 and found["n"] == [1000, None] and len(found["accuracy"]) == 1
     low, high = found["acr"]["t_interval"]

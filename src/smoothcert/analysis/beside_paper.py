@@ -49,10 +49,14 @@ class BesidePaper:
 def rows_for(results: Results) -> tuple[Row, ...]:
     """The printed rows whose recipe has this log's data set, network, method, σ, λ and m; none where one is unknown.
 
-    A TSV log that does not state m is taken to have the row's.
+    A TSV log that does not state m or η is taken to have the row's.
     """
-    s = setting_of(results)
-    return tuple(row for row in rows() if any(s == replace(r, m=s.m and r.m) for r in _settings(row)))
+    s = replace(setting_of(results), run=None)
+
+    def fits(r: Setting) -> bool:
+        return s == replace(r, m=s.m and r.m, eta=None if s.eta is None else r.eta)
+
+    return tuple(row for row in rows() if any(map(fits, _settings(row))))
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # told apart by all eyes
 INSIDE = 3  # curves whose names fit into a panel that stands alone
+INSIDE_SMALL = 5  # and, in small letters, into one of several
+_LINE = 0.18  # inches of a line of a legend below a small panel
 STYLES = ("-", "--", "-.", ":")
 _SETTINGS: dict[Any, Any] = {
     "font.size": 10,
@@ -35,21 +37,26 @@ def legend_name(name: str, width: int) -> str:
     """At most two lines of this width: a long name loses its middle, for its ends tell it from others."""
     if len(name) > 2 * width:
         name = f"{name[: width - 1]}…{name[-width:]}"
-    return textwrap.fill(name, width)
+    unbroken = name.replace(" = ", "\u00a0=\u00a0")
+    text = textwrap.fill(unbroken, width).replace("\u00a0", " ").replace("$", r"\$")  # no formula is meant
+    return f" {text}" if text.startswith("_") else text  # what begins with _ is left out of legends
 
 
 def draw_legend(axes: Axes, size: int, alone: bool) -> None:
-    """Inside the axes; below them where they stand alone and there are more curves than leave room for it."""
-    handles, labels = axes.get_legend_handles_labels()
-    if alone and len(labels) > INSIDE:
-        axes.figure.legend(handles, labels, loc="outside lower left", frameon=False, fontsize=size)
+    """Inside the axes; below them where there are more curves than leave room for it."""
+    if len(axes.get_legend_handles_labels()[1]) > (INSIDE if alone else INSIDE_SMALL):
+        from matplotlib.transforms import ScaledTranslation
+
+        # In inches, not shares of the axes: these get another height while room is made for the legend.
+        below = axes.transAxes + ScaledTranslation(-0.5, -0.45, axes.figure.dpi_scale_trans)
+        axes.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, frameon=False, fontsize=size)
     else:
         axes.legend(frameon=False, fontsize=size).set_in_layout(False)  # it may cover, but never squeeze the axes
 
 
 @contextlib.contextmanager
-def canvas(path: Path, panels: int = 1, curves: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Axes to draw on, saved to `path` at the end; three panels a row at most. `curves`: how many a lone panel has."""
+def canvas(path: Path, panels: int = 1, curves: Sequence[int] = ()) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Axes to draw on, saved to `path` at the end; three panels a row at most. `curves`: how many each panel has."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"{path}: a plot is written as .png, .pdf or .svg")
     import matplotlib
@@ -59,8 +66,12 @@ def canvas(path: Path, panels: int = 1, curves: int = 1) -> Iterator[tuple[Figur
 
     columns = min(panels, 3)
     rows = -(-panels // columns)
-    below = 0.22 * curves if curves > INSIDE else 0.0
-    size = (6.4, 4.2 + below) if panels == 1 else (3.9 * columns, 3.4 * rows + 0.2)
+    if panels == 1:
+        below = 0.22 * curves[0] if curves and curves[0] > INSIDE else 0.0
+        size = (6.4, 4.2 + below)
+    else:
+        most = [max(curves[i : i + columns], default=0) for i in range(0, panels, columns)]
+        size = (3.9 * columns, 3.4 * rows + 0.2 + sum(_LINE * n for n in most if n > INSIDE_SMALL))
     with plt.rc_context(_SETTINGS):
         figure, grid = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
         try:

@@ -80,7 +80,7 @@ def summarize(results: Results, radii: Sequence[float]) -> Summary:
     }
     settings = {key: about.get(key) for key in ("n0", "n", "alpha", "noise")}
     return Summary(
-        name=results.name if about.get("bound") != "pair" else f"{results.name} (pair bound)",
+        name=results.name,
         acr=float(each.mean()) if grid is None else None,
         acr_standard_error=error if grid is None else float("nan"),
         images=len(results),

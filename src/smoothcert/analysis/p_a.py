@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothcert.analysis.canvas import canvas, draw_legend, legend_name, look
+from smoothcert.analysis.names import told_apart
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import setting_of
 from smoothcert.errors import InputError
@@ -53,9 +54,9 @@ def distribution(results: Results) -> Distribution:
 
 def plot_p_a(everything: Sequence[Results], path: Path) -> None:
     """A step histogram per log: correct images upwards, wrong ones downwards, abstentions in the legend."""
-    with canvas(path, curves=len(everything)) as (_, (axes,)):
+    with canvas(path, curves=[len(everything)]) as (_, (axes,)):
         top = EDGES[2]
-        for i, results in enumerate(everything):
+        for i, results in enumerate(told_apart(everything)):
             found, (color, style) = distribution(results), look(i)
             legend = f"{legend_name(results.name, 60)}  (abstained {100 * found.abstained:.1f} %)"
             axes.stairs(found.correct, EDGES, color=color, ls=style, label=legend, lw=1.4)

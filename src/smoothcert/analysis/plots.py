@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smoothcert.analysis.canvas import canvas, draw_legend, legend_name, look
+from smoothcert.analysis.canvas import INSIDE_SMALL, canvas, draw_legend, legend_name, look
 from smoothcert.analysis.metrics import certified_accuracy, summarize
+from smoothcert.analysis.names import legend_names, told_apart
 from smoothcert.analysis.results import Results
-from smoothcert.analysis.setting import panel_of, setting_of
+from smoothcert.analysis.setting import Setting, panel_of, setting_of
 from smoothcert.errors import InputError
 from smoothcert.paper import Row
 
@@ -34,7 +35,7 @@ class Panel:
 def plot_curves(everything: Sequence[Results], path: Path, title: str | None = None) -> None:
     """CA(r) of each log as a step curve with a band of one standard error; PNG, PDF or SVG by the file's ending."""
     caption = title if title is not None else _caption(everything)
-    plot_panels([Panel(caption, tuple((r.name, r) for r in everything))], path, caption="")
+    plot_panels([Panel(caption, tuple((r.name, r) for r in told_apart(everything)))], path, caption="")
 
 
 def plot_panels(panels: Sequence[Panel], path: Path, caption: str | None = None) -> None:
@@ -42,7 +43,7 @@ def plot_panels(panels: Sequence[Panel], path: Path, caption: str | None = None)
     everything = [r for panel in panels for _, r in panel.curves]
     if not everything:
         raise InputError("there is no log to draw")
-    with canvas(path, len(panels), len(everything)) as (figure, axes):
+    with canvas(path, len(panels), [len(panel.curves) for panel in panels]) as (figure, axes):
         for ax, panel, looks in zip(axes, panels, looks_of(panels), strict=True):
             _draw(ax, panel, looks, small=len(panels) > 1)
         below = _caption(everything) if caption is None else caption
@@ -53,55 +54,55 @@ def plot_panels(panels: Sequence[Panel], path: Path, caption: str | None = None)
 def by_sigma(everything: Sequence[Results]) -> list[Panel]:
     """A panel per data set and σ, as figures 2 and 5 of the paper have them."""
     groups: dict[tuple[str, float], list[Results]] = {}
-    for r in everything:
+    for r in told_apart(everything):
         name, scale = panel_of(r)
         groups.setdefault((name, -1.0 if scale is None else float(scale)), []).append(r)
     several = len({name for name, _ in groups}) > 1
     panels = []
     for (name, scale), found in sorted(groups.items()):
         title = "σ not stated" if scale < 0 else f"σ = {scale:.2f}"
-        curves = tuple(zip(_labels(found), found, strict=True))
+        curves = tuple(zip(legend_names(found), found, strict=True))
         panels.append(Panel(f"{name}, {title}" if several or scale < 0 else title, curves))
     return panels
 
 
 def by_ablation(everything: Sequence[Results]) -> list[Panel]:
     """Loss, m and λ: a log belongs into each panel in which it differs from others by that one thing (figure 4)."""
-    settings = [(setting_of(r), r) for r in everything]
+    settings = [(setting_of(r), r) for r in told_apart(everything)]
+    plain = [s for s, _ in settings if s.method == "consistency" and s.lbd is not None]
     losses, ms, lbds = [], [], []
-    plain = [(s, r) for s, r in settings if s.method == "consistency"]
     for s, r in settings:
         if s.method in ("mse", "kl", "cross-entropy"):
-            losses.append((f"{s.method}, λ = {s.lbd:g}", r))
-        if s.method != "consistency":
-            continue
-        if any((o.sigma, o.lbd) == (s.sigma, s.lbd) and o.m != s.m for o, _ in plain):
-            ms.append((f"m = {s.m}", r))
-        if any((o.sigma, o.m) == (s.sigma, s.m) and o.lbd != s.lbd for o, _ in plain):
-            lbds.append((f"λ = {s.lbd:g}", r))
-    gaussian = [r for s, r in settings if s.method == "gaussian"]
-    panels = [
-        Panel("loss", tuple([("Gaussian", r) for r in gaussian] + losses) if losses else ()),
-        Panel("number of draws m", tuple(ms)),
-        Panel("weight λ", tuple([("λ = 0", r) for r in gaussian] + lbds) if lbds else ()),
-    ]
-    found = [panel for panel in panels if panel.curves]
-    if not found:
+            losses.append((str(s.method) + ("" if s.lbd is None else f", λ = {s.lbd:g}"), s, r))
+        alike = [o for o in plain if _where(o) == _where(s)] if s in plain else []
+        if any(o.lbd == s.lbd and o.m != s.m for o in alike):
+            ms.append((f"m = {s.m}", s, r))
+        if any(o.m == s.m and o.lbd != s.lbd for o in alike):
+            lbds.append((f"λ = {s.lbd:g}", s, r))
+    gaussian = [(s, r) for s, r in settings if s.method == "gaussian"]
+    panels = []
+    for title, found, base in (
+        ("loss", losses, "Gaussian"),
+        ("number of draws m", ms, None),
+        ("weight λ", lbds, "λ = 0"),
+    ):
+        places = {_where(s) for _, s, _ in found}
+        below = [(base, r) for s, r in gaussian if _where(s) in places] if base else []
+        if found:
+            panels.append(Panel(title, _each_once([*below, *((label, r) for label, _, r in found)])))
+    if not panels:
         raise InputError("no two of these logs differ by loss, m or λ alone: name them with --loss, --m and --lbd")
-    return found
+    return panels
 
 
-def _labels(found: Sequence[Results]) -> list[str]:
-    """Method, λ and m where they tell the curves of a panel apart, else the logs' names."""
-    settings = [setting_of(r) for r in found]
-    words = [
-        str(s.method)
-        + (f", λ = {s.lbd:g}" if s.lbd is not None else "")
-        + (f", m = {s.m}" if s.m is not None and len({o.m for o in settings if o.method == s.method}) > 1 else "")
-        for s in settings
-    ]
-    known = all(s.method for s in settings) and len(set(words)) == len(words)
-    return words if known else [r.name for r in found]
+def _where(s: Setting) -> tuple[str | None, str | None, float | None]:
+    return s.dataset, s.network, s.sigma
+
+
+def _each_once(curves: Sequence[tuple[str, Results]]) -> tuple[tuple[str, Results], ...]:
+    """A label that several curves would share gives way to their logs' names, and any does to what a person chose."""
+    labels = [label for label, _ in curves]
+    return tuple((r.name if r.labelled or labels.count(label) > 1 else label, r) for label, r in curves)
 
 
 def looks_of(panels: Sequence[Panel]) -> list[list[int]]:
@@ -125,12 +126,13 @@ def looks_of(panels: Sequence[Panel]) -> list[list[int]]:
 def _draw(axes: Axes, panel: Panel, looks: Sequence[int], small: bool) -> None:
     top = max(float(r.radius.max()) for _, r in panel.curves) * 1.03 or 1.0
     radii = np.linspace(0, top, 1001)
+    width = 60 if not small else 26 if len(looks) <= INSIDE_SMALL else 44
     for (label, results), number in zip(panel.curves, looks, strict=True):
         accuracy = certified_accuracy(results, radii)
         band = np.sqrt(accuracy * (1 - accuracy) / len(results))
         color, style = look(number)
         acr = summarize(results, []).acr
-        name = legend_name(label, 26 if small else 60)
+        name = legend_name(label, width)
         legend = name if acr is None else f"{name}  (ACR {acr:.3f})"
         axes.step(radii, accuracy, style, where="post", color=color, label=legend, lw=1.4)
         if label in panel.printed:

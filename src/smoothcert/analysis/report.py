@@ -14,6 +14,7 @@ from typing import Any
 from smoothcert.analysis.beside_paper import BesidePaper, beside, reductions, rows_for
 from smoothcert.analysis.compare import Comparison, compare
 from smoothcert.analysis.metrics import Summary, default_radii, summarize
+from smoothcert.analysis.names import told_apart
 from smoothcert.analysis.report_data import about_training, curve, embedded_rows, gallery
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import Setting, panel_of, setting_of
@@ -81,7 +82,8 @@ def render(entries: Sequence[Entry], title: str = "smoothcert report") -> str:
         "breakable": _breakable,
         "distinct": _distinct,
     }
-    entries = _told_apart(entries)
+    names = told_apart([e.results for e in entries])
+    entries = [replace(e, results=results) for e, results in zip(entries, names, strict=True)]
     radii = sorted({0.0, *default_radii([e.results for e in entries])})
     shown = [_shown(number, e, radii, MOST_ROWS // len(entries)) for number, e in enumerate(entries, 1)]
     return environment.from_string(page).render(
@@ -127,23 +129,6 @@ def _distinct(found: Sequence[BesidePaper]) -> list[dict[str, Any]]:
         else:
             kept[key] = {"row": b.row, "cells": b.cells, "verdict": b.verdict, "also": []}
     return list(kept.values())
-
-
-def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
-    """Two logs of one name get their folder's name added, or else a number."""
-    names = [e.results.name for e in entries]
-    seen: dict[str, int] = {}
-    told = []
-    for e in entries:
-        name = e.results.name
-        if e.results.about.get("bound") == "pair":  # proves larger radii than the single bound: not to be mixed up
-            name += ", pair bound"
-        if names.count(e.results.name) > 1 and e.results.path is not None:
-            name = f"{e.results.path.parent.name}/{name}"
-        seen[name] = seen.get(name, 0) + 1
-        name += f" ({seen[name]})" if seen[name] > 1 else ""
-        told.append(replace(e, results=replace(e.results, name=name)))
-    return told
 
 
 def _json(value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothcert.analysis.published import name_of_path
 from smoothcert.certification.parts import files_of, one_per_log, read_whole, whole_path
 from smoothcert.errors import InputError
 from smoothcert.reading import read_unzipped
@@ -42,6 +43,8 @@ class Results:
     """the votes that chose the class, where the log keeps them (ours do, TSV does not)"""
     estimation: tuple[Votes, ...] | None = None
     """the fresh votes that judged it"""
+    labelled: bool = False
+    """whether a person chose the name: then it is shown as it is"""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -83,7 +86,9 @@ def _from_log(path: Path) -> Results:
     log = read_whole(path)
     try:
         columns = {key: [row[key] for row in log.rows] for key in ("index", *_COLUMNS[1:])}
-        found = _results(path, log.name, columns, log.decides)
+        # The pair bound proves larger radii than the single one: not to be mixed up.
+        name = f"{log.name} (pair bound)" if log.decides.get("bound") == "pair" else log.name
+        found = _results(path, name, columns, log.decides)
     except KeyError as error:
         raise InputError(f"{path}: a row has no {error}") from error
     seconds = [row.get("seconds") for row in log.rows]
@@ -129,7 +134,7 @@ def _from_tsv(path: Path, text: str) -> Results:
         except (ValueError, IndexError):
             raise InputError(f"{path}: line {number} is not a row of a certification log") from None
         seconds.append(_seconds(cells[clock]) if clock is not None and clock < len(cells) else math.nan)
-    found = _results(path, path.name.removesuffix(".gz").removesuffix(".tsv"), columns, {})
+    found = _results(path, name_of_path(path.absolute()), columns, {})
     return replace(found, seconds=np.array(seconds, np.float64))
 
 

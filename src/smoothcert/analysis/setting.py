@@ -1,28 +1,18 @@
-"""What was trained and how it was smoothed, as far as a log tells: by its recipe, or else by its name."""
+"""What was trained and how it was smoothed, as far as a log tells: by its recipe, or else by its path."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
+from smoothcert.analysis.published import Setting, setting_of_path
 from smoothcert.analysis.results import Results
 
-
-@dataclass(frozen=True)
-class Setting:
-    """The words by which the paper's tables tell their rows apart; None where the log does not say."""
-
-    dataset: str | None = None
-    network: str | None = None
-    method: str | None = None
-    sigma: float | None = None
-    lbd: float | None = None
-    m: int | None = None
+__all__ = ["Setting", "panel_of", "recipe_setting", "setting_of"]
 
 
 def setting_of(results: Results) -> Setting:
-    """From the header's recipe; a TSV log says it, if at all, in its name (as the published ones do)."""
+    """From the header's recipe; a TSV log says it, if at all, in its file's and folders' names (see `published`)."""
     noise = results.about.get("noise")
     sigma = noise.get("sigma") if isinstance(noise, dict) else None
     recipe = results.about.get("recipe")
@@ -31,14 +21,15 @@ def setting_of(results: Results) -> Setting:
     if results.about:
         data = results.about.get("data")
         return Setting(data.get("name") if isinstance(data, dict) else None, sigma=sigma)
-    return _from_name(results.name)
+    return setting_of_path(results.path.absolute() if results.path else PurePath(results.name))
 
 
 def recipe_setting(recipe: dict[str, Any], sigma: float | None) -> Setting:
     """Of a recipe as files hold it, certified under Gaussian noise of this σ."""
     objective = recipe["objective"]
     method, lbd = _method(objective, recipe.get("data"))
-    return Setting(recipe.get("data"), recipe.get("model"), method, sigma, lbd, objective.get("m", 1))
+    m, eta = objective.get("m", 1), _eta(objective)
+    return Setting(recipe.get("data"), recipe.get("model"), method, sigma, lbd, m, eta)
 
 
 def panel_of(results: Results) -> tuple[str, float | None]:
@@ -50,6 +41,11 @@ def panel_of(results: Results) -> tuple[str, float | None]:
         return name, setting.sigma
     scale = next((v for k, v in noise.items() if k != "kind"), None) if isinstance(noise, dict) else None
     return f"{name}, {kind}", scale
+
+
+def _eta(objective: dict[str, Any]) -> float | None:
+    terms = (t for t in objective.get("terms", []) if isinstance(t, dict) and t.get("kind") == "consistency")
+    return next((t.get("eta", 0.5) for t in terms), None)
 
 
 def _method(objective: dict[str, Any], dataset: Any) -> tuple[str | None, float | None]:
@@ -68,35 +64,3 @@ def _method(objective: dict[str, Any], dataset: Any) -> tuple[str | None, float 
         return ("gaussian" if set(terms) == {"cross_entropy"} else None), None
     lbd, eta = term.get("lbd"), term.get("eta", 0.5)
     return ("kl" if eta == 0 else "cross-entropy" if eta == lbd else "consistency"), lbd
-
-
-def _from_name(name: str) -> Setting:
-    words = name.lower()
-    dataset = _word(words, "mnist", "cifar10", "imagenet")
-    network = _word(words, "resnet110", "resnet20", "resnet50", "densenet40")
-    if network is not None:
-        network = f"imagenet_{network}" if network == "resnet50" else f"cifar_{network}"
-    elif dataset == "mnist":
-        network = "lenet"
-    methods = [w for w in ("smoothadv", "consistency", "stability", "macer", "gaussian") if w in words]
-    method = methods[0] if len(methods) == 1 else "+".join(methods) or None
-    m = _number(words, "m")
-    default = 2 if method == "consistency" else None
-    return Setting(
-        dataset,
-        network,
-        method,
-        _number(words, "sigma"),
-        _number(words, "lambda"),
-        int(m) if m is not None else default,
-    )
-
-
-def _word(text: str, *words: str) -> str | None:
-    return next((w for w in words if re.search(rf"(?<![a-z0-9]){w}(?![a-z0-9])", text)), None)
-
-
-def _number(text: str, word: str) -> float | None:
-    """The number behind a word, as in lambda5 or sigma_0.50."""
-    found = re.search(rf"(?<![a-z]){word}[_=-]?(\d+(?:\.\d+)?)", text)
-    return float(found[1]) if found else None

@@ -104,7 +104,9 @@ def _tex(cell: str) -> str:
         ("$", r"\$"),
     ):
         cell = cell.replace(plain, escaped)
-    return cell.replace("α", r"$\alpha$").replace("±", r"$\pm$").replace("–", "--")
+    for sign, word in zip("αλησ±", ("alpha", "lambda", "eta", "sigma", "pm"), strict=True):
+        cell = cell.replace(sign, rf"$\{word}$")
+    return cell.replace("–", "--")
 
 
 def as_json(summaries: Sequence[Summary]) -> str:

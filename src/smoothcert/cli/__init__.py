@@ -43,7 +43,10 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command and exit: 0 when done, 2 with one line on bad input, 130 when interrupted."""
+    """Run one command and exit: 0 when done, 2 with one line on bad input, 130 when interrupted.
+
+    Commands themselves exit with 1 where they are done and the answer is no, or some of the logs could not be read.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _run(given)
@@ -103,10 +106,15 @@ def _overview() -> str:
 
 
 def _fail(message: str) -> NoReturn:
+    complain(message)
+    _leave(2)
+
+
+def complain(message: str) -> None:
+    """One line on standard error, whatever the message holds."""
     who = "smoothcert" if _rank() == "0" else f"smoothcert (process {_rank()})"
     line = "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))  # a file's text may be in it
     print(f"{who}: {line}", file=sys.stderr)
-    _leave(2)
 
 
 def _rank() -> str:

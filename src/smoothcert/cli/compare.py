@@ -31,12 +31,13 @@ class Compare:
     def __call__(self) -> None:
         from smoothcert.analysis import read_results
         from smoothcert.analysis.compare import compare
+        from smoothcert.analysis.names import told_apart
 
         if len(self.logs) != 2:
             raise InputError(f"name two runs or logs to compare, not {len(self.logs)}")
         if any(not 0 <= r < float("inf") for r in self.radii):
             raise InputError("--radii must be numbers >= 0")
-        one, other = (read_results(path) for path in self.logs)
+        one, other = told_apart([read_results(path) for path in self.logs])
         found = compare(one, other, list(self.radii) or None, self.confidence)
         if self.json:
             settings = {k: [r.about.get(k) for r in (one, other)] for k in ("n", "alpha")}

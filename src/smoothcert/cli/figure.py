@@ -20,6 +20,8 @@ class Figure:
     gaps: histograms of log-probability gaps, from a .npz file with an array per method"""
     logs: Positional[tuple[Path, ...]] = ()
     """run folders or log files"""
+    label: tuple[str, ...] = ()
+    """what to call the logs, those of --loss, --m and --lbd last, in their order (default: by what they differ in)"""
     out: Path | None = None
     """picture to write: .pdf, .png or .svg (default: KIND.pdf)"""
     loss: tuple[Path, ...] = ()
@@ -30,31 +32,30 @@ class Figure:
     """ablation: logs of the panel on λ"""
 
     def __call__(self) -> None:
-        from smoothcert.analysis import read_all
         from smoothcert.analysis.gaps import plot_gaps, read_gaps
         from smoothcert.analysis.p_a import plot_p_a
         from smoothcert.analysis.plots import Panel, by_ablation, by_sigma, plot_panels
+        from smoothcert.cli.logs import readable
 
         out = self.out or Path(f"{self.kind}.pdf")
         named = {"loss": self.loss, "number of draws m": self.m, "weight λ": self.lbd}
         if any(named.values()) and self.kind != "ablation":
             raise InputError("--loss, --m and --lbd are for `figure ablation`")
-        if not self.logs and not any(named.values()):
-            raise InputError("name at least one run folder or log")
         if self.kind == "gaps":
-            if len(self.logs) != 1:
-                raise InputError("`figure gaps` takes one .npz file with an array of gaps per method")
+            if len(self.logs) != 1 or self.label:
+                raise InputError("`figure gaps` takes one .npz file with an array of gaps per method, and no --label")
             plot_gaps(read_gaps(self.logs[0]), out)
-        else:
-            results = read_all(self.logs)
+            print(out)
+            return
+        with readable(self.logs, *named.values(), labels=self.label) as (logs, *others):
+            everything = list(logs.values())
             if self.kind == "p-a":
-                plot_p_a(results, out)
+                plot_p_a(everything, out)
             elif self.kind == "curves":
-                plot_panels(by_sigma(results), out)
+                plot_panels(by_sigma(everything), out)
             else:
-                panels = by_ablation(results) if results else []
-                for title, paths in named.items():
-                    read = read_all(paths)
-                    panels += [Panel(title, tuple((r.name, r) for r in read))] if read else []
+                panels = by_ablation(everything) if everything else []
+                for title, found in zip(named, others, strict=True):
+                    panels += [Panel(title, tuple((r.name, r) for r in found.values()))] if found else []
                 plot_panels(panels, out)
-        print(out)
+            print(out)

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from smoothcert.errors import InputError
-
 
 @dataclass(frozen=True)
 class Plot:
@@ -16,16 +14,17 @@ class Plot:
 
     logs: Positional[tuple[Path, ...]]
     """run folders or log files"""
+    label: tuple[str, ...] = ()
+    """what to call the logs, one word or quoted text for each, in their order (default: told apart by their paths)"""
     out: Path = Path("certified-accuracy.png")
     """picture to write: .png, .pdf or .svg"""
     title: str | None = None
     """title above the axes (default: number of images, n and alpha)"""
 
     def __call__(self) -> None:
-        from smoothcert.analysis import read_all
         from smoothcert.analysis.plots import plot_curves
+        from smoothcert.cli.logs import readable
 
-        if not self.logs:
-            raise InputError("name at least one run folder or log")
-        plot_curves(read_all(self.logs), self.out, self.title)
-        print(self.out)
+        with readable(self.logs, labels=self.label) as (everything,):
+            plot_curves(list(everything.values()), self.out, self.title)
+            print(self.out)

@@ -23,6 +23,8 @@ class Report:
 
     logs: Positional[tuple[Path, ...]]
     """run folders or log files"""
+    label: tuple[str, ...] = ()
+    """what to call the logs, one word or quoted text for each, in their order (default: told apart by their paths)"""
     out: Path = Path("report.html")
     """page to write"""
     title: str = "smoothcert report"
@@ -37,31 +39,30 @@ class Report:
     def __call__(self) -> None:
         from smoothcert.analysis.report import render
         from smoothcert.certification.parts import one_per_log
+        from smoothcert.cli.logs import readable
         from smoothcert.files import write_atomically
 
         logs = one_per_log(self.logs)
-        if not logs:
-            raise InputError("name at least one run folder or log")
         if len(self.paper) > len(logs):
             raise InputError(f"--paper names {len(self.paper)} rows for {len(logs)} logs")
         words = [*self.paper, *["auto"] * (len(logs) - len(self.paper))]
-        entries = [self._entry(path, word) for path, word in zip(logs, words, strict=True)]
-        self.out.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.out, render(entries, self.title).encode())
-        print(self.out)
+        with readable(self.logs, labels=self.label) as (read,):
+            pairs = [(read[path], word) for path, word in zip(logs, words, strict=True) if path in read]
+            entries = [self._entry(results, word) for results, word in pairs]
+            self.out.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.out, render(entries, self.title).encode())
+            print(self.out)
 
-    def _entry(self, path: Path, word: str) -> Entry:
-        from smoothcert.analysis import read_results
+    def _entry(self, results: Results, word: str) -> Entry:
         from smoothcert.analysis.report import Entry
         from smoothcert.paper import find
         from smoothcert.run_folder import RunFolder
         from smoothcert.training.log import read_training_log
 
-        results = read_results(path)
         rows = None if word == "auto" else () if word == "none" else (find(word),)
-        log = RunFolder(path if path.is_dir() else path.parent).training_log
+        log = RunFolder(results.path.parent).training_log if results.path else None
         # A log beside its run's training belongs to it; a TSV log that happens to lie there does not.
-        training = read_training_log(log) if log.exists() and results.about else []
+        training = read_training_log(log) if log and log.exists() and results.about else []
         pictures = {} if self.no_pictures else self._pictures(results)
         return Entry(results, training, _hyperparameters(results), pictures, rows)
 

@@ -17,6 +17,8 @@ class Table:
 
     logs: Positional[tuple[Path, ...]]
     """run folders or log files"""
+    label: tuple[str, ...] = ()
+    """what to call the logs, one word or quoted text for each, in their order (default: told apart by their paths)"""
     radii: tuple[float, ...] = ()
     """radii of the certified accuracies (default: 0, 0.25, … up to the largest)"""
     format: Literal["terminal", "markdown", "csv", "latex", "json"] = "terminal"
@@ -25,25 +27,24 @@ class Table:
     """write it to this file instead (markdown unless --format says otherwise)"""
 
     def __call__(self) -> None:
-        from smoothcert.analysis import read_all, summarize
+        from smoothcert.analysis import summarize
         from smoothcert.analysis.metrics import default_radii
         from smoothcert.analysis.tables import FORMATS, cells
         from smoothcert.cli.display import print_table
+        from smoothcert.cli.logs import readable
         from smoothcert.files import write_atomically
 
-        if not self.logs:
-            raise InputError("name at least one run folder or log")
         if any(not 0 <= r < float("inf") for r in self.radii):
             raise InputError("--radii must be numbers >= 0")
-        everything = read_all(self.logs)
-        radii = list(self.radii) or default_radii(everything)
-        summaries = [summarize(results, radii) for results in everything]
-        if self.format == "terminal" and self.out is None:
-            print_table(*cells(summaries))
-            return
-        text = FORMATS["markdown" if self.format == "terminal" else self.format](summaries)
-        if self.out is None:
-            print(text, end="")
-        else:
-            write_atomically(self.out, text.encode())
-            print(self.out)
+        with readable(self.logs, labels=self.label) as (everything,):
+            radii = list(self.radii) or default_radii(list(everything.values()))
+            summaries = [summarize(results, radii) for results in everything.values()]
+            if self.format == "terminal" and self.out is None:
+                print_table(*cells(summaries))
+                return
+            text = FORMATS["markdown" if self.format == "terminal" else self.format](summaries)
+            if self.out is None:
+                print(text, end="")
+            else:
+                write_atomically(self.out, text.encode())
+                print(self.out)
