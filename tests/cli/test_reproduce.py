@@ -105,7 +105,7 @@ def test_tables_figures_and_patterns_name_recipes_once():
     assert [len(items(t)) for t in ("1", "table2", "Table 4", "6", "8", "9", "10", "11")] == [
         22, 6, 12, 18, 9, 9, 9, 21,
     ]  # fmt: skip
-    assert len(items("figure4")) == 25 and len(items("fig5")) == 18 and len(items("figure1")) == 7
+    assert len(items("figure4")) == 23 and len(items("fig5")) == 18 and len(items("figure1")) == 7
     (gaussian,) = (item for item in items("figure4") if item.name == "mnist/gaussian/1.00")
     assert gaussian.rows == ("8:1", "10:1")
     (item,) = items("ablation/m/2/0.50")
