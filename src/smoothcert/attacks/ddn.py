@@ -25,7 +25,7 @@ class DDN:
     tie) and projects it to the ε ball; ρ_0 = ε. An image whose vote never changed is returned as it came.
 
     It is the loop of Salman's trainer, which the paper's code has too, to 1e-9 a pixel, as it runs since torch 1.1:
-    α_t = .01 + .495 (1 + cos πt/T), t = 1 … T. Before, its scheduler began with t = 0: another attack, up to 6e-3 a
+    α_t = .01 + .495 (1 + cos πt/T), t = 1 … T. Before, its scheduler began with t = 0: another attack, up to 8e-3 a
     pixel apart in tests/attacks/test_ddn_released.py. Two things differ on purpose:
     - That loop rounds δ to the 1/255 grid once more after the projection, which moves a pixel by up to 1/510 and may
       leave the ball, by up to √d/510 in d pixels (3e-3 there). Here the projection is last: x + δ may lie off the grid.
