@@ -48,7 +48,5 @@ def compare(row: Row, everything: Sequence[Results], seeds: Sequence[int], chang
     for same in zip(*(beside(results, row).cells for results in everything), strict=True):
         first, values = same[0], [cell.ours for cell in same]
         error, deviation = fmean(c.standard_error for c in same), stdev(values) if len(values) > 1 else None
-        cells.append(
-            Compared(first.radius, fmean(values), error, deviation, first.paper, fmean(c.gap for c in same))
-        )
+        cells.append(Compared(first.radius, fmean(values), error, deviation, first.paper, fmean(c.gap for c in same)))
     return RowVerdict(row, tuple(seeds), tuple(cells), less, tuple(changed), judge(everything, row, changed))
