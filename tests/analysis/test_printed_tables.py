@@ -23,6 +23,10 @@ ROW_OF = {
     "cifar10_resnet110_consistency_lambda10_sigma0.50": "1:9",
     "cifar10_resnet110_smoothadv_consistency_lambda1_sigma1.00": "1:20",
     "imagenet_resnet50_consistency_lambda5_sigma0.50": "2:2",
+    "cifar10_resnet20_gaussian_sigma0.50": "4:1",
+    "cifar10_resnet20_consistency_lambda10_sigma0.50": "4:2",
+    "cifar10_resnet110_consistency_lambda20_sigma0.25": "1:3",
+    "cifar10_resnet110_consistency_lambda10_sigma1.00": "1:17",
 }
 
 

@@ -122,7 +122,7 @@ def _mean_over_seeds(everything: Sequence[Results]) -> tuple[Ints, Ints, Floats]
 
 
 def _theirs(row: Row, index: Ints, label: Ints) -> tuple[Floats | float, int, bool]:
-    """The authors' contribution of each image or else the printed ACR, their trainings, and whether it is the former."""
+    """The authors' contribution of each image (paired) or else the printed ACR; their trainings; whether paired."""
     log = next((log for name in row.recipes if (log := published(real_name(name))) is not None), None)
     if log is not None and np.isin(index, log.index).all():
         at = np.searchsorted(log.index, index)
@@ -133,15 +133,13 @@ def _theirs(row: Row, index: Ints, label: Ints) -> tuple[Floats | float, int, bo
 
 @cache
 def _deviation(row: Row) -> float:
-    """Of the ACR over trainings: table 7's for the recipe, elsewhere as large a share of the ACR as its root mean square.
+    """Of the ACR over trainings: table 7's for the recipe, elsewhere the root mean square of its shares of the ACR.
 
     That is 0.15 %, from MNIST; the paper prints none for other data sets.
     """
     names = {real_name(name) for name in row.recipes}
-    shares = []
-    for five in rows(7):
-        assert five.acr_sd is not None
+    printed = [(five, five.acr_sd) for five in rows(7) if five.acr_sd is not None]
+    for five, deviation in printed:
         if names & {real_name(name) for name in five.recipes}:
-            return five.acr_sd
-        shares.append(five.acr_sd / five.acr)
-    return row.acr * math.sqrt(fmean(share**2 for share in shares))
+            return deviation
+    return row.acr * math.sqrt(fmean((deviation / five.acr) ** 2 for five, deviation in printed))
