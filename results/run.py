@@ -8,26 +8,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from smoothcert.analysis import Results, read_results
 from smoothcert.analysis.all_images import acr_by_anothers_log, acr_by_rough_log, difference_by_rough_logs
 from smoothcert.analysis.beside_paper import Cell, beside
 from smoothcert.analysis.cost import cost
 from smoothcert.analysis.metrics import paired_difference
+from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
 from smoothcert.certification.log import read_log
 from smoothcert.errors import InputError
-from smoothcert.paper import Row
+from smoothcert.paper import Row, published
 from smoothcert.recipes import Recipe, from_dict, printed_rows
 from smoothcert.recipes.cost import passes_per_image
 from smoothcert.run_folder import RunFolder
 from smoothcert.training.log import read_training_log
 
 ALL_IMAGES = "all.jsonl"  # beside certify.jsonl: a certification of all test images with few votes
-# The authors' own logs of all 10,000 images, by σ. There is none for σ = 0.25.
-_PUBLISHED = Path(__file__).parent / "published"
-PUBLISHED = {
-    0.5: _PUBLISHED / "mnist_consistency_lambda5_m4_sigma0.50.tsv.gz",
-    1.0: _PUBLISHED / "mnist_consistency_lambda1_sigma1.00.tsv.gz",
-}
 
 
 @dataclass(frozen=True)
@@ -79,16 +76,27 @@ class Run:
         return beside(self.results, self._row(7 if self.data == "mnist" else 4)).cells[0]
 
     @cached_property
-    def judged(self) -> Judged:
-        """MNIST only: of other data sets there is no log of all images here."""
+    def verdict(self) -> Verdict:
+        """Beside the authors' five seeds, image by image: for the recipes of table 7 whose logs they published."""
+        return judge([self.results], self._row(7))
+
+    @cached_property
+    def all_images(self) -> tuple[float, float]:
+        """MNIST only: the ACR on all test images, radii rounded as in the printed numbers, and its standard error.
+
+        The authors' own ACR plus the difference, where they published this recipe's logs. Else by our log of all
+        images, where there is one, or by their Consistency.
+        """
+        if (same := published(self.recipe_name)) is not None:
+            return float(same.contribution.mean()) + self.verdict.difference, self.verdict.standard_error
+        ours = rounded_as_printed(self.results)
         if self.rough is not None:
-            ours, error = acr_by_rough_log(self.results, self.rough)
-        elif self.sigma in PUBLISHED:
-            ours, error = acr_by_anothers_log(self.results, read_results(PUBLISHED[self.sigma]))
-        else:
-            raise InputError(f"{self.folder}: run `smoothcert certify RUN --n 500 --out RUN/{ALL_IMAGES}`, too")
-        rounding = self.acr.as_printed - self.acr.ours
-        return Judged(ours, error, self.acr.paper, ours + rounding - self.acr.paper)
+            return acr_by_rough_log(ours, self.rough)
+        return acr_by_anothers_log(ours, _as_log(f"mnist/consistency/{self.sigma:.2f}"))
+
+    @property
+    def recipe_name(self) -> str:
+        return f"{self.data}/{self.method}/{self.sigma:.2f}"
 
     def minus(self, other: Run) -> tuple[float, float]:
         """This ACR minus the other's, image by image, with standard error; on all images where both have rough logs."""
@@ -104,28 +112,17 @@ class Run:
         return self._row(6 if self.data == "mnist" else 4)
 
     def _row(self, table: int) -> Row:
-        twin = f"{self.data}/{re.sub('-(fast|short)$', '', self.method)}/{self.sigma:.2f}"
+        twin = re.sub("-(fast|short)/", "/", self.recipe_name)
         (row,) = (row for row in printed_rows(twin) if row.table == table)
         return row
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The ACR on all test images, estimated from those that were certified, beside the paper's."""
-
-    ours: float
-    standard_error: float
-    paper: float
-    gap: float
-    """after rounding radii to three digits, as the printed numbers were"""
-
-    @property
-    def allowed(self) -> float:
-        return 3 * self.standard_error + 0.005 * self.paper
-
-    @property
-    def verdict(self) -> str:
-        return "agrees" if abs(self.gap) <= self.allowed else "differs"
+def _as_log(recipe: str) -> Results:
+    """The authors' mean over seeds as if it were one log."""
+    log = published(recipe)
+    if log is None:
+        raise InputError(f"{recipe}: the authors published no log of it")
+    return Results(recipe, log.index, log.label, log.label, log.contribution, np.ones(len(log.index), bool), {})
 
 
 def find_runs(folder: Path) -> list[Run]:

@@ -4,14 +4,16 @@ import gzip
 import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from results.add import add
 from results.build import build
 from results.run import find_runs
-from results.tables import minus
+from results.tables import CHEAP, minus
 
+from smoothcert.analysis.verdict import judge
 from smoothcert.certification.verify import verify
 from smoothcert.errors import InputError
 from smoothcert.models.weights import digest, load_weights
@@ -43,6 +45,16 @@ def test_a_difference_is_that_of_the_rows_and_none_from_itself():
     mean = sum(ours[i] - theirs[i] for i in ours) / len(ours)
     assert mean > 0.1 and minus([other])(one).startswith(f"{mean:+.3f} ± ")
     assert minus([other])(other) == "–"
+
+
+def test_no_run_differs_from_its_row_and_none_agrees_with_that_of_another_method():
+    runs = [run for run in RUNS if run.data == "mnist" and run.method in CHEAP]
+    own, others = Counter(run.verdict.word for run in runs), Counter()
+    for run in runs:
+        assert run.verdict.paired
+        rows = [other._row(7) for other in runs if other.sigma == run.sigma and other.method != run.method]
+        others += Counter(judge([run.results], row).word for row in rows)
+    assert own == {"agrees": 2, "inconclusive": 7} and others == {"differs": 15, "inconclusive": 3}
 
 
 @EACH

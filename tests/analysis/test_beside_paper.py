@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from smoothcert.analysis.beside_paper import beside, reductions, rounded_as_printed, rows_for
+from smoothcert.analysis.beside_paper import beside, rows_for
+from smoothcert.analysis.reduction import EPOCHS, reductions
 from smoothcert.analysis.setting import Setting, setting_of
+from smoothcert.analysis.verdict import rounded_as_printed
 from smoothcert.paper import find, rows
 from smoothcert.recipes import RECIPES, printed_rows, to_dict
 from smoothcert.recipes import find as find_recipe
@@ -31,7 +32,7 @@ def test_a_recipe_finds_its_printed_row_and_no_other(name, row):
 def test_a_curve_log_is_compared_at_the_radii_of_its_grid():
     made = of_recipe(RECIPES["mnist/gaussian/0.50"], **curve_about(0.0, 0.5, 0.6))
     found = beside(made, find("6:7"))
-    assert [c.radius for c in found.cells] == [0.0, 0.5] and found.verdict == "reduced"
+    assert [c.radius for c in found.cells] == [0.0, 0.5] and found.verdict.word == "no ACR"
 
 
 def test_other_settings_find_no_row():
@@ -70,18 +71,10 @@ def test_what_was_reduced_is_named():
     assert reductions(of_recipe(scaled(recipe, 0.02))) == ["scale 0.02: 2 of 90 epochs"]
 
 
-def test_the_verdict():
-    recipe, row = RECIPES["mnist/gaussian/0.50"], find("6:7")
-
-    def verdict(acr, **about):
-        made = of_recipe(recipe, **about)
-        radius = np.where(np.arange(10_000) < 1e5 * (acr - 1.5), 1.6, 1.5)  # rounding to three digits changes none
-        same = replace(made, radius=radius, predict=made.label, correct=np.ones(10_000, bool))
-        return beside(same, row).verdict
-
-    assert verdict(1.553) == "agrees" and verdict(1.554) == "agrees"  # three times 0.0005, and the rounding
-    assert verdict(1.56) == "differs" and verdict(1.54) == "differs"
-    assert verdict(1.553, n=1000) == "reduced" and verdict(1.553, selected=10_001) == "reduced"
+def test_every_printed_row_was_trained_for_the_epochs_of_its_data_set():
+    for row in rows():
+        for recipe in map(find_recipe, row.recipes):
+            assert recipe.epochs == EPOCHS[recipe.data]
 
 
 def test_printed_numbers_are_compared_with_numbers_rounded_alike():

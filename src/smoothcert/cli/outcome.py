@@ -103,7 +103,7 @@ def print_verdicts(
             mark = f" (reduced run: {'; '.join(s['reductions'])})" if s["reductions"] else ""
             error = "–" if s["standard_error"] is None else f"{s['standard_error']:.3f}"
             print(f"\n{item.name}, seed {s['seed']}, in no table of the paper: ACR {s['acr']:.3f} ± {error}{mark}")
-    counts = Counter(verdict.verdict for _, verdict in verdicts)
+    counts = Counter(found.verdict.word for _, found in verdicts)
     counts["skipped"] = len(skipped)
     print(f"\n{len(verdicts)} rows: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
 
@@ -113,7 +113,8 @@ def _print_row(item: Item, verdict: RowVerdict) -> None:
     seeds = ", ".join(map(str, verdict.seeds))
     notes = [*verdict.reductions, *(f"changed {setting}" for setting in verdict.changed)]
     less = f" ({'; '.join(notes)})" if notes else ""
-    print(f"{row.title} [{row.name}]  {item.name}, seed {seeds}: {verdict.verdict}{less}")
+    print(f"{row.title} [{row.name}]  {item.name}, seed {seeds}: {verdict.verdict.word}{less}")
+    print(_difference(verdict))
     header = ["", *("ACR" if c.radius is None else f"{c.radius:.2f}" for c in verdict.cells)]
     digits = [(4 if row.acr_sd is not None else 3) if c.radius is None else 1 for c in verdict.cells]
 
@@ -130,14 +131,22 @@ def _print_row(item: Item, verdict: RowVerdict) -> None:
         line("paper", [c.paper for c in verdict.cells]),
         line("gap", [c.gap for c in verdict.cells], "+"),
     ]
-    if len({c.verdict for c in verdict.cells}) > 1:
-        lines.append(["verdict", *(c.verdict for c in verdict.cells)])
     print_table(header, lines)
+
+
+def _difference(found: RowVerdict) -> str:
+    """ACR − theirs with its interval, in percent of the printed ACR too: what the verdict rests on."""
+    v = found.verdict
+    against = f"the authors' {v.theirs:.4f} on the same images" if v.paired else f"the printed {v.theirs:.4f}"
+    low, high = v.interval
+    percent = [100 * value / found.row.acr for value in (v.difference, low, high)]
+    share = "{:+.2f} % [{:+.2f}, {:+.2f}]".format(*percent)
+    return f"ACR minus {against}: {v.difference:+.4f} [{low:+.4f}, {high:+.4f}], {share}; {v.images:,} images"
 
 
 def _unprinted(item: Item, by_seed: dict[int, Results]) -> list[dict[str, Any]]:
     from smoothcert.analysis import summarize
-    from smoothcert.analysis.beside_paper import reductions
+    from smoothcert.analysis.reduction import reductions
 
     return [
         {"recipe": item.name, "seed": seed, "acr": (s := summarize(results, [])).acr}
@@ -147,18 +156,23 @@ def _unprinted(item: Item, by_seed: dict[int, Results]) -> list[dict[str, Any]]:
 
 
 def _as_dict(item: Item, verdict: RowVerdict) -> dict[str, Any]:
-    cells = [{k: _finite(v) for k, v in asdict(c).items()} for c in verdict.cells]
     return {
         "recipe": item.name,
         "row": verdict.row.name,
         "title": verdict.row.title,
         "seeds": verdict.seeds,
-        "verdict": verdict.verdict,
+        "verdict": verdict.verdict.word,
+        "difference": _finite(asdict(verdict.verdict)),
         "reductions": verdict.reductions,
         "changed": verdict.changed,
-        "cells": cells,
+        "cells": [_finite(asdict(cell)) for cell in verdict.cells],
     }
 
 
 def _finite(value: Any) -> Any:
+    """JSON knows no NaN and no infinity: null."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [_finite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from smoothcert.analysis import Results
-from smoothcert.analysis.beside_paper import beside, reductions, tolerance
+from smoothcert.analysis.beside_paper import beside
+from smoothcert.analysis.reduction import reductions
+from smoothcert.analysis.verdict import Verdict, judge
 from smoothcert.paper import Row
-
-REDUCED, CHANGED, UNFINISHED, AGREES, DIFFERS = "reduced run", "changed recipe", "unfinished", "agrees", "differs"
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,11 @@ class Compared:
     paper: float
     gap: float
     """ours, with radii rounded as behind the printed numbers, minus the paper's"""
-    verdict: str
 
 
 @dataclass(frozen=True)
 class RowVerdict:
-    """All cells of one printed row, and the verdict of its ACR."""
+    """All cells of one printed row, and the verdict on its ACR."""
 
     row: Row
     seeds: tuple[int, ...]
@@ -39,23 +38,15 @@ class RowVerdict:
     reductions: tuple[str, ...]
     changed: tuple[str, ...]
     """settings that are not the row's"""
-    verdict: str
+    verdict: Verdict
 
 
 def compare(row: Row, everything: Sequence[Results], seeds: Sequence[int], changed: Sequence[str] = ()) -> RowVerdict:
-    """A cell agrees when |gap| ≤ `tolerance`, else it differs; the row's verdict is that of its ACR.
-
-    None is given on a run that did less than the paper, is not finished, or has other settings.
-    """
+    """The cells as means over seeds; the verdict is that of `judge`."""
     less = tuple(dict.fromkeys(words for results in everything for words in reductions(results)))
-    unfinished = any(len(results) < (results.about.get("selected") or 0) for results in everything)
-    barred = REDUCED if less else UNFINISHED if unfinished else CHANGED if changed else None
-    found = [beside(results, row).cells for results in everything]
     cells = []
-    for same in zip(*found, strict=True):
+    for same in zip(*(beside(results, row).cells for results in everything), strict=True):
         first, values = same[0], [cell.ours for cell in same]
         error, deviation = fmean(c.standard_error for c in same), stdev(values) if len(values) > 1 else None
-        gap = fmean(c.gap for c in same)
-        verdict = barred or (AGREES if abs(gap) <= tolerance(row, first.radius, error, deviation) else DIFFERS)
-        cells.append(Compared(first.radius, fmean(values), error, deviation, first.paper, gap, verdict))
-    return RowVerdict(row, tuple(seeds), tuple(cells), less, tuple(changed), cells[0].verdict)
+        cells.append(Compared(first.radius, fmean(values), error, deviation, first.paper, fmean(c.gap for c in same)))
+    return RowVerdict(row, tuple(seeds), tuple(cells), less, tuple(changed), judge(everything, row, changed))
