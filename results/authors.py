@@ -19,8 +19,8 @@ import numpy as np
 
 from smoothcert import paper
 from smoothcert.analysis import Results, read_results
-from smoothcert.analysis.beside_paper import rows_for
 from smoothcert.analysis.metrics import contributions
+from smoothcert.analysis.printed import rows_for
 from smoothcert.errors import InputError
 from smoothcert.files import write_atomically
 from smoothcert.paper.published import file_name

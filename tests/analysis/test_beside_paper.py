@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from smoothcert.analysis.beside_paper import beside, rows_for
-from smoothcert.analysis.reduction import EPOCHS, reductions
+from smoothcert.analysis.beside_paper import beside
+from smoothcert.analysis.printed import rows_for
+from smoothcert.analysis.reduction import reductions
 from smoothcert.analysis.setting import Setting, setting_of
 from smoothcert.analysis.verdict import rounded_as_printed
 from smoothcert.paper import find, rows
@@ -71,10 +72,11 @@ def test_what_was_reduced_is_named():
     assert reductions(of_recipe(scaled(recipe, 0.02))) == ["scale 0.02: 2 of 90 epochs"]
 
 
-def test_every_printed_row_was_trained_for_the_epochs_of_its_data_set():
-    for row in rows():
-        for recipe in map(find_recipe, row.recipes):
-            assert recipe.epochs == EPOCHS[recipe.data]
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
+def test_one_epoch_less_than_the_row_has_is_reduced(row):
+    for recipe in map(find_recipe, row.recipes):
+        less = of_recipe(replace(recipe, epochs=recipe.epochs - 1), selected=500 if row.table == 2 else 10_000)
+        assert reductions(less) == [f"{recipe.epochs - 1} of {recipe.epochs} epochs"]
 
 
 def test_printed_numbers_are_compared_with_numbers_rounded_alike():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from smoothcert.analysis import read_results, summarize
-from smoothcert.analysis.beside_paper import rows_for
+from smoothcert.analysis.printed import rows_for
 from smoothcert.analysis.tables import FORMATS
 from smoothcert.paper import find, rows
 

@@ -91,12 +91,15 @@ def test_a_chart_is_read_by_keyboard_and_by_pointer(page):
 
 
 def test_sorting_the_gallery(page):
+    from selenium.webdriver.support.wait import WebDriverWait
+
     def radii():
         return [float(item.get_attribute("data-radius")) for item in all_of(page, "#gallery-list li")]
 
     largest = radii()
     assert len(largest) == 12 and largest == sorted(largest, reverse=True)
-    assert all(one(page, "#gallery-list img").get_property(size) > 0 for size in ("naturalWidth", "naturalHeight"))
+    sizes = ("naturalWidth", "naturalHeight")  # 0 while a busy machine still decodes it, and for ever if it is broken
+    WebDriverWait(page, 20).until(lambda page: all(one(page, "#gallery-list img").get_property(size) for size in sizes))
     choose(page, "#gallery-order", "smallest")
     assert radii() == sorted(radii()) and max(radii()) < min(largest)
     choose(page, "#gallery-order", "abstained")

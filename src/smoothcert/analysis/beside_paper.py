@@ -1,17 +1,14 @@
-"""Our numbers beside the printed ones: which row they belong to, how far apart they are, and what the gap means."""
+"""Our numbers beside the printed ones, and how far apart they are."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 
 from smoothcert.analysis.metrics import certified_accuracy, grid_of, summarize
 from smoothcert.analysis.results import Results
-from smoothcert.analysis.setting import Setting, recipe_setting, setting_of
 from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
-from smoothcert.paper import Row, rows
-from smoothcert.recipes import find, to_dict
+from smoothcert.paper import Row
 
 
 @dataclass(frozen=True)
@@ -38,24 +35,6 @@ class BesidePaper:
     row: Row
     cells: tuple[Cell, ...]
     verdict: Verdict
-
-
-def rows_for(results: Results) -> tuple[Row, ...]:
-    """The printed rows whose recipe has this log's data set, network, method, σ, λ and m; none where one is unknown.
-
-    A TSV log that does not state m or η is taken to have the row's.
-    """
-    s = replace(setting_of(results), run=None)
-
-    def fits(r: Setting) -> bool:
-        return s == replace(r, m=s.m and r.m, eta=None if s.eta is None else r.eta)
-
-    return tuple(row for row in rows() if any(map(fits, _settings(row))))
-
-
-@cache
-def _settings(row: Row) -> tuple[Setting, ...]:
-    return tuple(recipe_setting(to_dict(find(name)), row.sigma) for name in row.recipes)
 
 
 def beside(results: Results, row: Row) -> BesidePaper:

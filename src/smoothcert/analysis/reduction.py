@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from smoothcert.analysis.printed import rows_for
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import setting_of
+from smoothcert.recipes import find
 
 VOTES = 100_000
 IMAGES = {"mnist": 10_000, "cifar10": 10_000, "imagenet": 500}
-EPOCHS = {"mnist": 90, "cifar10": 150, "imagenet": 90}
 
 
 def reductions(results: Results) -> list[str]:
@@ -29,8 +30,8 @@ def _fewer_epochs(results: Results) -> str | None:
         return None
     if isinstance(recipe.get("reduced"), str):  # how `--scale` marks a recipe; it names the epochs
         return recipe["reduced"]
-    epochs, whole = recipe.get("epochs"), EPOCHS.get(setting_of(results).dataset or "", 0)
-    return f"{epochs} of {whole} epochs" if isinstance(epochs, int) and epochs < whole else None
+    epochs, whole = recipe.get("epochs"), [find(row.recipes[0]).epochs for row in rows_for(results)]
+    return f"{epochs} of {min(whole)} epochs" if whole and isinstance(epochs, int) and epochs < min(whole) else None
 
 
 def _fewer_images(results: Results) -> str | None:

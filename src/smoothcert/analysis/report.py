@@ -11,10 +11,11 @@ from importlib import resources
 from itertools import groupby
 from typing import Any
 
-from smoothcert.analysis.beside_paper import BesidePaper, beside, rows_for
+from smoothcert.analysis.beside_paper import BesidePaper, beside
 from smoothcert.analysis.compare import Comparison, compare
 from smoothcert.analysis.metrics import Summary, default_radii, summarize
 from smoothcert.analysis.names import told_apart
+from smoothcert.analysis.printed import rows_for
 from smoothcert.analysis.reduction import reductions
 from smoothcert.analysis.report_data import about_training, curve, embedded_rows, gallery
 from smoothcert.analysis.results import Results

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from smoothcert.analysis.metrics import contributions, grid_of
 from smoothcert.analysis.reduction import IMAGES, is_reduced_run
@@ -78,7 +78,7 @@ def judge(everything: Sequence[Results], row: Row, changed: Sequence[str] = ()) 
     own = stdev(float(contributions(results).mean()) for results in everything) if k > 1 else 0.0
     over_images = float(gaps.var(ddof=1)) * abs(1 / n - 1 / whole) if n > 1 else math.inf
     error = math.sqrt(over_images + max(deviation, own) ** 2 / k + deviation**2 / trained)
-    difference, reach = float(gaps.mean()), float(t.ppf(0.975, max(n - 1, 1))) * error
+    difference, reach = float(gaps.mean()), float(stdtrit(max(n - 1, 1), 0.975)) * error
     interval = difference - reach, difference + reach
     word = _barred(everything, changed) or _word(interval, MARGIN * row.acr, n)
     return Verdict(word, difference, interval, error, float(np.mean(theirs)), n, k, paired)
