@@ -54,8 +54,9 @@ def plot_gaps(
     edges = np.linspace(low, high, 81)
     shares = {name: np.histogram(values, edges)[0] / len(values) for name, values in gaps.items()}
     colors = {name: look(i)[0] for i, name in enumerate(gaps)}
-    top = 1.05 * max(share.max() for share in shares.values())
     panels = panels or [(name,) for name in gaps]
+    room = 1.05 if max(map(len, panels)) == 1 else 1.35  # for the legends
+    top = room * max(share.max() for share in shares.values())
     with canvas(path, len(panels)) as (figure, axes):
         for ax, names in zip(axes, panels, strict=True):
             for name in names:
