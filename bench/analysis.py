@@ -20,7 +20,7 @@ from smoothcert.analysis.report import Entry, render
 from smoothcert.analysis.tables import FORMATS
 from smoothcert.certification.log import FORMAT, encode
 from smoothcert.noise import Gaussian
-from smoothcert.smoothed.certify import certify
+from smoothcert.procedures.certificate import certify
 
 LOGS, ROWS, N, LIMIT = 10, 10_000, 100_000, 5.0
 

@@ -39,9 +39,9 @@ from smoothcert import models
 from smoothcert.certification.target import open_target
 from smoothcert.data import load
 from smoothcert.noise import Gaussian
+from smoothcert.procedures.procedure import build
 from smoothcert.smoothed.classifier import SmoothedClassifier
 from smoothcert.smoothed.drive import Image
-from smoothcert.smoothed.procedure import build
 from smoothcert.smoothed.votes import Request, Voter, in_parallel
 
 NETWORKS = {"lenet": 8000, "cifar_resnet20": 1600, "cifar_resnet110": 400}  # votes in a round

@@ -11,7 +11,7 @@ from typing import Any
 from smoothcert import cli
 
 for _module in ("cli.train", "cli.certify", "cli.merge", "cli.parse", "cli.display", "training.loop", "training.team",
-                "certification.run", "certification.target", "analysis.tables", "smoothed.procedure"):  # fmt: skip
+                "certification.run", "certification.target", "analysis.tables", "procedures.procedure"):  # fmt: skip
     import_module(f"smoothcert.{_module}")
 for _module in ("scipy.stats", "torch._dynamo"):  # which torch.optim imports late
     import_module(_module)

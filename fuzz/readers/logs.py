@@ -26,9 +26,9 @@ HEADER = {
 def log_rows(name: str, bound: str) -> list[dict[str, Any]]:
     """A log as certification writes it, of made-up votes: header and rows."""
     from smoothcert.certification.run import to_row
-    from smoothcert.smoothed.certify import conclude
-    from smoothcert.smoothed.evidence import Evidence
-    from smoothcert.smoothed.procedure import build
+    from smoothcert.procedures.certificate import conclude
+    from smoothcert.procedures.evidence import Evidence
+    from smoothcert.procedures.procedure import build
 
     radii = None if name == "paper" else (0.0, 0.5, 1.0)
     procedure = build(name, Gaussian(0.5), 20, 300, 0.001, bound=bound, radii=radii)

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from smoothcert.errors import InputError
     from smoothcert.noise import Gaussian, Laplace, Uniform
     from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
-    from smoothcert.smoothed.certify import ABSTAIN, Certificate, Prediction, certify, predict
+    from smoothcert.procedures.certificate import ABSTAIN, Certificate, certify
+    from smoothcert.procedures.prediction import Prediction, predict
     from smoothcert.smoothed.classifier import SmoothedClassifier
 
 __version__ = "0.1.0"
@@ -18,7 +19,8 @@ _PLACE_OF = {
     **dict.fromkeys(("Gaussian", "Laplace", "Uniform"), "noise"),
     **dict.fromkeys(("MACER", "Consistency", "CrossEntropy", "Objective", "Stability"), "objectives"),
     **dict.fromkeys(("DDN", "PGD"), "attacks"),
-    **dict.fromkeys(("ABSTAIN", "Certificate", "Prediction", "certify", "predict"), "smoothed.certify"),
+    **dict.fromkeys(("ABSTAIN", "Certificate", "certify"), "procedures.certificate"),
+    **dict.fromkeys(("Prediction", "predict"), "procedures.prediction"),
     "SmoothedClassifier": "smoothed.classifier",
 }
 

@@ -5,7 +5,7 @@ import numpy as np
 from smoothcert.analysis import Results
 from smoothcert.certification.log import FORMAT, encode
 from smoothcert.noise import Gaussian
-from smoothcert.smoothed.procedure import build
+from smoothcert.procedures.procedure import build
 
 ABOUT = {"n0": 100, "n": 1000, "alpha": 0.001, "noise": {"kind": "gaussian", "sigma": 0.5}}
 

@@ -9,12 +9,12 @@ from smoothcert.certification.selection import Selection
 from smoothcert.data import load
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
+from smoothcert.procedures.fixed import Fixed
 from smoothcert.smoothed.classifier import SmoothedClassifier
-from smoothcert.smoothed.paper import Paper
 
 TEST = load("fake", "test")
 NOISE = Gaussian(0.5)
-CERTIFY = Paper(NOISE, n0=20, n=100)
+CERTIFY = Fixed(NOISE, n0=20, n=100)
 
 
 def f(x):
@@ -90,8 +90,8 @@ def test_other_settings_are_refused_and_named(tmp_path):
     certify(log, stop_after=2)
     before = log.read_bytes()
     for kwargs, named in [
-        ({"procedure": Paper(NOISE, n0=20, n=200)}, "n: 100 there, 200 asked for"),
-        ({"procedure": Paper(NOISE, n0=20, n=100, alpha=0.01)}, "alpha"),
+        ({"procedure": Fixed(NOISE, n0=20, n=200)}, "n: 100 there, 200 asked for"),
+        ({"procedure": Fixed(NOISE, n0=20, n=100, alpha=0.01)}, "alpha"),
         ({"seed": 1}, "seed"),
         ({"selection": Selection(every=5)}, "selection.every"),
     ]:

@@ -18,10 +18,10 @@ from smoothcert.certification.verify import verify
 from smoothcert.data import load
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
+from smoothcert.procedures.procedure import build
 from smoothcert.processes import Place
 from smoothcert.smoothed.classifier import SmoothedClassifier
 from smoothcert.smoothed.drive import Image, drive
-from smoothcert.smoothed.procedure import build
 
 TEST = load("fake", "test")
 CURVE = build("curve", Gaussian(0.5), n=300, radii=(0.0, 0.25, 0.5))

@@ -15,10 +15,10 @@ from smoothcert.certification.selection import Selection
 from smoothcert.data import load
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Laplace
+from smoothcert.procedures.certificate import ABSTAIN
+from smoothcert.procedures.procedure import build, procedure_of
 from smoothcert.smoothed import drive as driver
-from smoothcert.smoothed.certify import ABSTAIN
 from smoothcert.smoothed.classifier import SmoothedClassifier
-from smoothcert.smoothed.procedure import build, procedure_of
 
 TEST = load("fake", "test")
 IMAGES, LABELS = TEST.batch(torch.arange(12))
@@ -75,18 +75,20 @@ def test_an_edited_certificate_does_not_follow(kind):
         edits = {
             "radius": c.radius + 0.001,
             "label": (c.label + 1) % 10 if c.label != ABSTAIN else c.guess,
-            "alpha": 0.01,
-            "noise": Gaussian(2.6),
-            "estimation": (*c.estimation[:-1], c.estimation[-1] + 1),
-            "selection": tuple(reversed(c.selection)) if c.selection else (1, *[0] * 9),
-            "looks": c.looks[:-1],
-            "given": 3 if c.given is None else None,
             "procedure": of(kind, Gaussian(2.4)),
         }
         for name, value in edits.items():
             assert not replace(c, **{name: value}).follows, name
-        assert not replace(c, looks=(*c.looks, c.looks[-1])).follows
-        assert not replace(c, procedure=None).follows
+        seen = {
+            "estimation": (*c.estimation[:-1], c.estimation[-1] + 1),
+            "selection": tuple(reversed(c.selection)) if c.selection else (1, *[0] * 9),
+            "looks": c.looks[:-1],
+            "given": 3 if c.evidence.given is None else None,
+        }
+        for name, value in seen.items():
+            assert not replace(c, evidence=replace(c.evidence, **{name: value})).follows, name
+        assert not replace(c, evidence=replace(c.evidence, looks=(*c.looks, c.looks[-1]))).follows
+        assert not replace(c, procedure=replace(c.procedure, alpha=0.01)).follows
 
 
 def test_paper_and_curve_certify_the_same_radii_where_votes_tell():

@@ -11,7 +11,9 @@ from scipy import stats
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Laplace, Uniform
-from smoothcert.smoothed.certify import ABSTAIN, certify, largest_radius, predict, round_down
+from smoothcert.procedures.certificate import ABSTAIN, certify
+from smoothcert.procedures.prediction import predict
+from smoothcert.procedures.radius import largest_radius, round_down
 from smoothcert.smoothed.classifier import SmoothedClassifier
 from smoothcert.stats import lower_bound
 

@@ -15,9 +15,9 @@ import pytest
 from scipy import stats
 
 from smoothcert.noise import Gaussian, Laplace, Uniform
-from smoothcert.smoothed.certify import certify, conclude
-from smoothcert.smoothed.evidence import Evidence, Look
-from smoothcert.smoothed.procedure import build
+from smoothcert.procedures.certificate import certify, conclude
+from smoothcert.procedures.evidence import Evidence, Look
+from smoothcert.procedures.procedure import build
 from smoothcert.stats.group_sequential import standing
 
 FIFTY = tuple(np.linspace(0, 4, 50).tolist())

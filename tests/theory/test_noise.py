@@ -10,7 +10,7 @@ from scipy import stats
 from smoothcert.errors import InputError
 from smoothcert.noise import NOISES, Gaussian, Laplace, Uniform
 from smoothcert.noise.stream import generator_for
-from smoothcert.smoothed.certify import largest_radius
+from smoothcert.procedures.radius import largest_radius
 
 CPU = torch.device("cpu")
 EVERY_NOISE = [Gaussian(0.5), Laplace(0.5), Uniform(2.0), Gaussian(0.12), Laplace(1.0), Uniform(1.6)]

@@ -5,17 +5,19 @@ Seen red: levels that add up to 1.001 α, a runner-up of half its votes, a radiu
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from smoothcert.noise import Gaussian
-from smoothcert.smoothed.certify import conclude
-from smoothcert.smoothed.evidence import Evidence
-from smoothcert.smoothed.procedure import build
+from smoothcert.procedures.certificate import conclude
+from smoothcert.procedures.evidence import Evidence
+from smoothcert.procedures.procedure import build
 from smoothcert.stats import pair_sequential
-from smoothcert.stats.pair import pair_bound_of
-from smoothcert.stats.pair_sequential import hopeless, levels, pair_so_far, pair_z
+from smoothcert.stats.pair import PairBound, pair_bound
+from smoothcert.stats.pair_sequential import hopeless, levels, pair_z
 
 LOOKS = np.unique(np.geomspace(20, 2000, 30).astype(int))
 LAWS = {  # the class judged first
@@ -47,6 +49,12 @@ def failures(law, alpha, count, seed=0, looks=LOOKS):
     """Paths on which the tightest bound of all looks claims more than is true."""
     errors, rival = paths(law, looks, count, np.random.default_rng(seed))
     return int((pair_z(pair_so_far(looks, alpha, errors, rival)) > true_z(law)).sum())
+
+
+def pair_so_far(looks, alpha, errors, runner_up):
+    """The tightest of both sides over all looks, each at its level."""
+    each = zip(looks, levels(looks, alpha), errors, runner_up, strict=True)
+    return reduce(PairBound.tighten, (pair_bound(e, r, n, level) for n, level, e, r in each))
 
 
 def most_by_chance(count, alpha):
@@ -85,7 +93,7 @@ def test_full_alpha_at_every_look_would_break_it(monkeypatch):
 
 def test_one_look_is_the_pair_bound():
     found = pair_so_far([500], 0.01, [40], [30])
-    expected = pair_bound_of(40, 30, 500, 0.01 * (1 - 1e-9))
+    expected = pair_bound(40, 30, 500, 0.01 * (1 - 1e-9))
     assert (found.error, found.runner_up) == (expected.error, expected.runner_up)
     z = (stats.norm.isf(expected.error) + stats.norm.isf(expected.runner_up)) / 2
     assert pair_z(found) == pytest.approx(z, rel=1e-9)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from smoothcert.analysis.results import LARGEST_RADIUS, Results
 from smoothcert.errors import InputError
+from smoothcert.procedures.bound import SINGLE
+from smoothcert.procedures.certificate import ABSTAIN
+from smoothcert.procedures.procedure import procedure_of
 from smoothcert.recipes.serialize import noise_from_dict
-from smoothcert.smoothed.certify import ABSTAIN, largest_radius
-from smoothcert.smoothed.procedure import procedure_of
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _largest(about: dict[str, Any]) -> float | None:
         return None
     noise = noise_from_dict(about["noise"])
     if about.get("procedure", "paper") == "paper" and about.get("bound", "single") == "single":
-        return largest_radius(noise, about["n"], about["alpha"])
+        return SINGLE.largest(noise, about["n"], about["alpha"])
     return procedure_of(about, noise).largest
 
 

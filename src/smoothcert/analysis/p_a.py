@@ -14,8 +14,8 @@ from smoothcert.analysis.names import told_apart
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import setting_of
 from smoothcert.errors import InputError
+from smoothcert.procedures.certificate import ABSTAIN
 from smoothcert.recipes.serialize import noise_from_dict
-from smoothcert.smoothed.certify import ABSTAIN
 
 EDGES = np.concatenate(([np.log10(2)], np.arange(0.5, 6.01, 0.25)))
 """Bins in nines, −log₁₀(1 − p): p_A gathers near 1, where 0.999 and 0.9999 are far apart in radius."""

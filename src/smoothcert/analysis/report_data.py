@@ -13,7 +13,7 @@ from smoothcert.analysis.metrics import certified_accuracy
 from smoothcert.analysis.p_a import EDGES, distribution
 from smoothcert.analysis.results import Results
 from smoothcert.errors import InputError
-from smoothcert.smoothed.certify import ABSTAIN
+from smoothcert.procedures.certificate import ABSTAIN
 
 PER_KIND = 12
 """images the gallery shows of each kind"""

@@ -22,7 +22,7 @@ from smoothcert.certification.target import Target
 from smoothcert.data import ImageSet
 from smoothcert.environment import environment
 from smoothcert.errors import InputError
-from smoothcert.smoothed.certify import ABSTAIN
+from smoothcert.procedures.certificate import ABSTAIN
 from smoothcert.smoothed.votes import Voter
 
 

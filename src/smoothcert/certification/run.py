@@ -18,13 +18,13 @@ from smoothcert.certification.selection import Selection
 from smoothcert.data import ImageSet
 from smoothcert.environment import environment
 from smoothcert.errors import InputError
+from smoothcert.procedures.certificate import Certificate
+from smoothcert.procedures.fixed import Fixed
+from smoothcert.procedures.procedure import Procedure
 from smoothcert.recipes import to_dict
 from smoothcert.run_folder import differences
-from smoothcert.smoothed.certify import Certificate
 from smoothcert.smoothed.classifier import SmoothedClassifier, refuse_values_outside
 from smoothcert.smoothed.drive import Image
-from smoothcert.smoothed.paper import Paper
-from smoothcert.smoothed.procedure import Procedure
 
 
 def certify_images(
@@ -136,7 +136,7 @@ def to_row(certificate: Certificate, label: int | None, seconds: float) -> dict[
         "selection": _sparse(certificate.selection),
         "estimation": _sparse(certificate.estimation),
     }
-    if not isinstance(certificate.procedure, Paper):
+    if not isinstance(certificate.procedure, Fixed):
         row["looks"] = [list(look) for look in certificate.looks]
     return row | {"seconds": round(seconds, 3)}
 

@@ -11,11 +11,11 @@ from smoothcert.certification.log import CertificationLog
 from smoothcert.certification.parts import read_whole
 from smoothcert.certification.selection import Selection
 from smoothcert.errors import InputError
+from smoothcert.procedures.certificate import conclude
+from smoothcert.procedures.evidence import Counts, Evidence, Look
+from smoothcert.procedures.procedure import Procedure, procedure_of
 from smoothcert.reading import shown
 from smoothcert.recipes.serialize import noise_from_dict
-from smoothcert.smoothed.certify import conclude
-from smoothcert.smoothed.evidence import Counts, Evidence, Look
-from smoothcert.smoothed.procedure import Procedure, procedure_of
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from smoothcert.certification.crew import Crew
     from smoothcert.certification.selection import Selection
     from smoothcert.certification.target import Target
+    from smoothcert.procedures.procedure import Procedure
     from smoothcert.smoothed.classifier import SmoothedClassifier
-    from smoothcert.smoothed.procedure import Procedure
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Certify:
         from smoothcert.certification.crew import crew_of
         from smoothcert.certification.selection import Selection
         from smoothcert.certification.target import open_target
+        from smoothcert.procedures.procedure import build
         from smoothcert.processes import place
-        from smoothcert.smoothed.procedure import build
 
         selection = Selection(self.every, *(self.range or (0, None)))
         device = self.machine.ready()

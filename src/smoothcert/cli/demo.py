@@ -32,8 +32,8 @@ class Demo:
         from smoothcert.cli.certify import certify_showing
         from smoothcert.cli.display import print_table
         from smoothcert.cli.train import train_showing
+        from smoothcert.procedures.fixed import Fixed
         from smoothcert.recipes import find
-        from smoothcert.smoothed.paper import Paper
 
         device = self.machine.ready()
         runs = [self.out / f"{method}-seed{self.seed}" for method in ("gaussian", "consistency")]
@@ -41,7 +41,7 @@ class Demo:
             recipe = find(f"mnist5k/{run.name.partition('-')[0]}/0.50")
             train_showing(replace(recipe, seed=self.seed), run, self.machine)
             target = open_target(str(run), device)
-            g, procedure = target.smoothed(self.seed, device), Paper(target.noise, n=self.n)
+            g, procedure = target.smoothed(self.seed, device), Fixed(target.noise, n=self.n)
             certify_showing(target, g, procedure, Selection(self.every), self.machine)
         results = [read_results(run) for run in runs]
         radii = default_radii(results)

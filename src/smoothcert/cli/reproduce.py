@@ -125,9 +125,9 @@ class Reproduce:
         from smoothcert.certification.target import open_target
         from smoothcert.cli.certify import certify_showing
         from smoothcert.cli.train import train_showing
+        from smoothcert.procedures.fixed import Fixed
         from smoothcert.recipes import to_dict
         from smoothcert.run_folder import RunFolder
-        from smoothcert.smoothed.paper import Paper
 
         recipe, run, wanted = task.recipe, RunFolder(task.folder), task.certification
         device = self.machine.ready()
@@ -141,7 +141,7 @@ class Reproduce:
             return None
         target = open_target(str(task.folder), device)
         g = target.smoothed(recipe.seed, device)
-        procedure = Paper(target.noise, wanted.n0, wanted.n, wanted.alpha)
+        procedure = Fixed(target.noise, wanted.n0, wanted.n, wanted.alpha)
         log = certify_showing(target, g, procedure, Selection(wanted.every), self.machine)
         results = read_results(log)
         say(f"certified {task.folder}: {len(results)} images{marked}")

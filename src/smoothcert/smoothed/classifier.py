@@ -12,11 +12,13 @@ from torch import Tensor, nn
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Noise
-from smoothcert.smoothed.anytime import Anytime
-from smoothcert.smoothed.certify import Certificate, conclude, predict
+from smoothcert.procedures.anytime import Anytime
+from smoothcert.procedures.bound import bound_of
+from smoothcert.procedures.certificate import Certificate, conclude
+from smoothcert.procedures.evidence import Evidence
+from smoothcert.procedures.prediction import predict
+from smoothcert.procedures.procedure import Procedure, build
 from smoothcert.smoothed.drive import Image, drive
-from smoothcert.smoothed.evidence import Evidence
-from smoothcert.smoothed.procedure import Procedure, build
 from smoothcert.smoothed.votes import Request, Voter, Votes, refuse_training_mode
 
 
@@ -110,7 +112,7 @@ class SmoothedClassifier:
 
         With probability ≥ 1 − α all of them are true: q̄ of an anytime confidence sequence, which has no last vote.
         """
-        procedure = Anytime(self.noise, n0, alpha, bound)
+        procedure = Anytime(self.noise, n0, alpha, bound_of(bound))
         (image,), _ = self._images(x, index)
         chosen = Evidence().selected(self._count([image], [index], n0, "selection")[0])
         if step < 1:

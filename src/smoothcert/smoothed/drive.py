@@ -10,9 +10,9 @@ import numpy as np
 from torch import Tensor
 
 from smoothcert.errors import InputError
-from smoothcert.smoothed.certify import Certificate, conclude
-from smoothcert.smoothed.evidence import Ask, Evidence
-from smoothcert.smoothed.procedure import Procedure
+from smoothcert.procedures.certificate import Certificate, conclude
+from smoothcert.procedures.evidence import Ask, Evidence
+from smoothcert.procedures.procedure import Procedure
 from smoothcert.smoothed.votes import Request, Voter, Votes
 
 ROUND = 8192  # votes asked for at a time: many full batches, so that a last one that is not full weighs little

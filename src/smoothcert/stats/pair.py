@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from smoothcert.errors import InputError
 from smoothcert.stats.binomial import error_bound
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     Bound = Callable[[ArrayLike, ArrayLike, float], NDArray[np.float64]]
 
-_TOP_SHARE = 0.9  # of α for the top class: nearly all of it, the second class needs little
+TOP_SHARE = 0.9  # of α for the top class: nearly all of it, the second class needs little
 
 
 class PairBound(NamedTuple):
@@ -38,10 +37,13 @@ class PairBound(NamedTuple):
         return PairBound(np.minimum(self.error, other.error), np.minimum(self.runner_up, other.runner_up))
 
 
-def pair_bound(counts: ArrayLike, top: ArrayLike, alpha: float, bound: Bound = error_bound) -> PairBound:
+def pair_bound(
+    errors: ArrayLike, runner_up: ArrayLike, n: ArrayLike, alpha: float, bound: Bound = error_bound
+) -> PairBound:
     """p̲1 = CP⁻(n_A; 0.9 α),  p̄2 = min(max_{c≠A} CP⁺(n_c; 0.1 α), 1 − p̲1)   [for eq. 3 of Cohen et al. 2019].
 
-    counts: (..., K) votes; top: (...) the class A, which must have been fixed without these votes.
+    errors: votes not for the class A, which must have been fixed without these votes; runner_up: the most that any
+    other class has.
 
     Promise: with probability ≥ 1 − α, both p_A ≥ p̲1 and p_c ≤ p̄2 for all c ≠ A; no union over classes.
 
@@ -54,22 +56,5 @@ def pair_bound(counts: ArrayLike, top: ArrayLike, alpha: float, bound: Bound = e
     proof goes through with "at every look" (c* does not change with time), so the bounds of all looks hold
     together with probability ≥ 1 − α, and `tighten` may carry the best of each side forward.
     """
-    votes = np.asarray(counts)
-    if votes.ndim == 0 or votes.shape[-1] < 2:
-        raise InputError("the pair bound needs the votes of at least two classes")
-    a = np.broadcast_to(np.asarray(top, np.int64), votes.shape[:-1])
-    if votes.dtype.kind not in "iu" or np.any(votes < 0) or np.any((a < 0) | (a >= votes.shape[-1])):
-        raise InputError(f"votes are whole numbers >= 0, and the class 0 to {votes.shape[-1] - 1}")
-    n = votes.sum(axis=-1)
-    is_top = np.arange(votes.shape[-1]) == a[..., None]
-    n_a = np.where(is_top, votes, 0).sum(axis=-1)
-    n_b = np.where(is_top, -1, votes).max(axis=-1)
-    return pair_bound_of(n - n_a, n_b, n, alpha, bound)
-
-
-def pair_bound_of(
-    errors: ArrayLike, runner_up: ArrayLike, n: ArrayLike, alpha: float, bound: Bound = error_bound
-) -> PairBound:
-    """`pair_bound` from all it takes of the counts: votes not for A, and the most that any other class has."""
-    error = bound(errors, n, alpha * _TOP_SHARE)
-    return PairBound(error, np.minimum(bound(runner_up, n, alpha * (1.0 - _TOP_SHARE)), error))
+    error = bound(errors, n, alpha * TOP_SHARE)
+    return PairBound(error, np.minimum(bound(runner_up, n, alpha * (1.0 - TOP_SHARE)), error))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smoothcert.stats.binomial import lower_bound
-from smoothcert.stats.pair import PairBound, pair_bound_of
+from smoothcert.stats.pair import PairBound, pair_bound
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,22 +18,14 @@ _DOUBT = 0.01  # level of the optimism with which an image is given up
 
 
 def levels(looks: ArrayLike, alpha: float) -> NDArray[np.float64]:
-    """α_k = α (√(n_k/N) − √(n_{k−1}/N)) for looks after n_1 < … < n_K = N votes: Σ α_k = α."""
+    """α_k = α (√(n_k/N) − √(n_{k−1}/N)) for looks after n_1 < … < n_K = N votes: Σ α_k = α.
+
+    Promise: with probability ≥ 1 − α the pair bounds of *all* looks hold, at whichever one stops, and so does the
+    tightest of each side up to now. Proof: look k fails with probability ≤ α_k (`pair_bound`), the looks are preset,
+    and Σ α_k ≤ α.
+    """
     n = np.asarray(looks, np.float64)
     return alpha * _MARGIN * np.diff(np.sqrt(n / n[-1]), prepend=0.0)
-
-
-def pair_so_far(
-    looks: ArrayLike, alpha: float, errors: Sequence[ArrayLike], runner_up: Sequence[ArrayLike]
-) -> PairBound:
-    """The tightest of both sides over the looks up to now: errors[k] and runner_up[k] after n_k votes.
-
-    Promise: with probability ≥ 1 − α the bounds of *all* looks hold, at whichever one stops. Proof: look k fails with
-    probability ≤ α_k (`pair_bound`), the looks are preset, and Σ α_k ≤ α.
-    """
-    n, each = np.asarray(looks), levels(looks, alpha)
-    bounds = (pair_bound_of(e, r, n[k], float(each[k])) for k, (e, r) in enumerate(zip(errors, runner_up, strict=True)))
-    return reduce(PairBound.tighten, bounds)
 
 
 def pair_z(bound: PairBound) -> NDArray[np.float64]:
@@ -46,8 +37,8 @@ def pair_z(bound: PairBound) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=2**14)
 def pair_at(n: int, level: float, errors: int, runner_up: int) -> PairBound:
-    """`pair_bound_of` for one look of one image, remembered: every later look asks for it again."""
-    return pair_bound_of(errors, runner_up, n, level)
+    """`pair_bound` for one look of one image, remembered: every later look asks for it again."""
+    return pair_bound(errors, runner_up, n, level)
 
 
 @lru_cache(maxsize=2**12)
@@ -60,7 +51,7 @@ def hopeless(n: int, cap: int, level: float, errors: int, runner_up: int, z: flo
     if n >= cap:
         return True
     scaled = [round(count * cap / n) for count in (errors, runner_up)]
-    at_cap = pair_z(pair_bound_of(scaled[0], scaled[1], cap, level))
+    at_cap = pair_z(pair_bound(scaled[0], scaled[1], cap, level))
     best = PairBound(lower_bound(errors, n, _DOUBT), lower_bound(runner_up, n, _DOUBT))
     if best.runner_up <= 0:  # nothing is known against it yet
         return False

@@ -38,6 +38,11 @@ class Plan:
     def top_up_alpha(self) -> float:
         return self.alpha * (1.0 - _FIRST_SHARE)
 
+    @property
+    def levels(self) -> tuple[float, float]:
+        """Of the planned look and of the top-up: they add up to α, or the first is all of it and there is no second."""
+        return self.first_alpha, self.top_up_alpha
+
     def planned(self, pilot_errors: ArrayLike) -> NDArray[np.int64]:
         """n after so many errors among the n₀ pilot votes."""
         e0 = np.asarray(pilot_errors, np.int64)

@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from smoothcert.errors import InputError, did_you_mean
 from smoothcert.noise import Noise
-from smoothcert.smoothed.adaptive import Adaptive
-from smoothcert.smoothed.curve import Curve
-from smoothcert.smoothed.evidence import Ask, Evidence
-from smoothcert.smoothed.paper import Paper
-from smoothcert.smoothed.radius import default_radii
+from smoothcert.procedures.adaptive import Adaptive
+from smoothcert.procedures.bound import Bound, bound_of
+from smoothcert.procedures.curve import Curve
+from smoothcert.procedures.evidence import Ask, Evidence
+from smoothcert.procedures.fixed import Fixed
+from smoothcert.procedures.radius import default_radii
 
 PROCEDURES = ("paper", "curve", "adaptive")
 MOST_VOTES = 10**7  # tables for more would take minutes and say next to nothing new: 0.5 σ more radius
@@ -27,7 +28,7 @@ class Procedure(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def bound(self) -> str: ...
+    def bound(self) -> Bound: ...
     @property
     def noise(self) -> Noise: ...
     @property
@@ -71,13 +72,13 @@ def build(
     if name == "paper":
         if radii is not None or label_aware:
             raise InputError("paper is CERTIFY as published: a grid of radii or the label has no place in it")
-        return Paper(noise, n0, n, alpha, bound)
+        return Fixed(noise, n0, n, alpha, bound_of(bound))
     if name not in PROCEDURES:
         raise InputError(f"unknown procedure {name!r}{did_you_mean(name, PROCEDURES)}")
     grid = default_radii(noise, n, alpha) if radii is None else tuple(map(float, radii))
     if name == "adaptive":
-        return Adaptive(noise, grid, n0, n, alpha, bound, label_aware)
-    return Curve(noise, grid, 0 if label_aware else n0, n, alpha, bound, label_aware)
+        return Adaptive(noise, grid, n0, n, alpha, bound_of(bound), label_aware)
+    return Curve(noise, grid, 0 if label_aware else n0, n, alpha, bound_of(bound), label_aware)
 
 
 def procedure_of(header: Mapping[str, Any], noise: Noise) -> Procedure:

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Noise
-from smoothcert.smoothed.evidence import Ask, Evidence
-from smoothcert.smoothed.radius import pair_radius, require_bound, single_radius
+from smoothcert.procedures.bound import SINGLE, Bound
+from smoothcert.procedures.evidence import Ask, Evidence
 from smoothcert.stats.confidence_sequence import anytime_bound
-from smoothcert.stats.pair import pair_bound_of
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,13 @@ class Anytime:
     noise: Noise
     n0: int = 100
     alpha: float = 0.001
-    bound: str = "single"
+    bound: Bound = SINGLE
     name: ClassVar[str] = "anytime"
     label_aware: ClassVar[bool] = False
     floors_radii: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        require_bound(self.bound, self.noise)
+        self.bound.require(self.noise)
         if self.n0 < 1:
             raise InputError("n0 must be at least 1: the guess needs a vote")
         if not 0 < self.alpha < 1:
@@ -41,14 +40,11 @@ class Anytime:
         return None if evidence.looks else Ask("estimation", 0)  # 0: as many as one likes
 
     def radius(self, evidence: Evidence) -> float | None:
-        n, errors, runner_up = evidence.looks[-1]
-        if self.bound == "pair":
-            return pair_radius(self.noise, pair_bound_of(errors, runner_up, n, self.alpha, anytime_bound))
-        return single_radius(self.noise, float(anytime_bound(errors, n, self.alpha)))
+        return self.bound.radius(self.noise, [(evidence.looks[-1], self.alpha)], anytime_bound)
 
     @property
     def largest(self) -> float:
         return float("inf")
 
     def header(self) -> dict[str, Any]:
-        return {"procedure": self.name, "bound": self.bound, "n0": self.n0, "alpha": self.alpha}
+        return {"procedure": self.name, "bound": self.bound.name, "n0": self.n0, "alpha": self.alpha}

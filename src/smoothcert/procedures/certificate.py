@@ -1,31 +1,16 @@
-"""CERTIFY and PREDICT of Cohen et al. (2019) as pure functions of votes, and what any procedure certifies."""
+"""What votes prove: certificates, by any procedure, as pure functions of the votes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Noise
-from smoothcert.smoothed.evidence import Counts, Evidence, Look, counts
-from smoothcert.smoothed.paper import Paper
-from smoothcert.smoothed.procedure import Procedure
-from smoothcert.smoothed.radius import largest_radius, require_enough, round_down
-from smoothcert.stats import top_two_p_value
-
-__all__ = [
-    "ABSTAIN",
-    "Certificate",
-    "Prediction",
-    "certify",
-    "conclude",
-    "largest_radius",
-    "predict",
-    "require_enough",
-    "round_down",
-]
+from smoothcert.procedures.evidence import Counts, Evidence, Look, counts
+from smoothcert.procedures.fixed import Fixed
+from smoothcert.procedures.procedure import Procedure
 
 ABSTAIN = -1
 
@@ -39,24 +24,39 @@ class Certificate:
 
     label: int
     radius: float
-    alpha: float
-    noise: Noise
-    selection: Counts
-    """n₀ votes per class, which chose the guess; empty where the label was given"""
-    estimation: Counts
-    """n fresh votes per class, which judged it"""
+    evidence: Evidence
+    """the votes, and when the procedure looked at them"""
+    procedure: Procedure
+    """which votes were asked for, and what they prove"""
     seed: int | None = None
     index: int | None = None
-    procedure: Procedure | None = None
-    """which votes were asked for, and what they prove; with the single or the pair bound"""
-    looks: tuple[Look, ...] = ()
-    """what the procedure had seen whenever it decided to go on or to stop"""
-    given: int | None = None
-    """the image's label, where that was judged instead of a guess: the statement is then "g = given" or nothing"""
 
     @property
     def abstained(self) -> bool:
         return self.label == ABSTAIN
+
+    @property
+    def alpha(self) -> float:
+        return self.procedure.alpha
+
+    @property
+    def noise(self) -> Noise:
+        return self.procedure.noise
+
+    @property
+    def selection(self) -> Counts:
+        """n₀ votes per class, which chose the guess; empty where the label was given"""
+        return self.evidence.selection
+
+    @property
+    def estimation(self) -> Counts:
+        """n fresh votes per class, which judged it"""
+        return self.evidence.estimation
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """what the procedure had seen whenever it decided to go on or to stop"""
+        return self.evidence.looks
 
     @property
     def guess(self) -> int:
@@ -81,14 +81,8 @@ class Certificate:
         return self.n0 + self.n
 
     @property
-    def evidence(self) -> Evidence:
-        return Evidence(self.selection, self.estimation, self.looks, self.given)
-
-    @property
     def follows(self) -> bool:
         """Whether the procedure asks for just these votes and gives just this; an edited certificate answers False."""
-        if self.procedure is None:
-            return False
         try:
             again = replace(conclude(self.procedure, self.evidence), seed=self.seed, index=self.index)
         except InputError:
@@ -96,42 +90,12 @@ class Certificate:
         return again == self
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """g(x) = label, or ABSTAIN; a label other than g(x) is returned with probability ≤ α."""
-
-    label: int
-    p_value: float
-    alpha: float
-    votes: tuple[int, ...]
-    seed: int | None = None
-    index: int | None = None
-
-    @property
-    def abstained(self) -> bool:
-        return self.label == ABSTAIN
-
-    @property
-    def n(self) -> int:
-        return sum(self.votes)
-
-
 def conclude(procedure: Procedure, evidence: Evidence) -> Certificate:
     """What the procedure certifies from these votes; votes it would not have asked for are refused."""
     asked(procedure, evidence)
     radius = procedure.radius(evidence)
     label, certified = (ABSTAIN, 0.0) if radius is None else (evidence.judged, radius)
-    return Certificate(
-        label,
-        certified,
-        procedure.alpha,
-        procedure.noise,
-        evidence.selection,
-        evidence.estimation,
-        procedure=procedure,
-        looks=evidence.looks,
-        given=evidence.given,
-    )
+    return Certificate(label, certified, evidence, procedure)
 
 
 def asked(procedure: Procedure, evidence: Evidence) -> None:
@@ -165,17 +129,5 @@ def certify(selection: ArrayLike, estimation: ArrayLike, noise: Noise, alpha: fl
     chosen, judged = counts(selection), counts(estimation)
     if chosen.shape != judged.shape:
         raise InputError(f"selection has {len(chosen)} classes but estimation has {len(judged)}")
-    procedure = Paper(noise, int(chosen.sum()), int(judged.sum()), alpha)
+    procedure = Fixed(noise, int(chosen.sum()), int(judged.sum()), alpha)
     return conclude(procedure, Evidence().selected(chosen).looked(judged))
-
-
-def predict(votes: ArrayLike, alpha: float) -> Prediction:
-    """PREDICT of Cohen et al. (2019): the top class if a two-sided test tells it from the second at level α."""
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must lie strictly between 0 and 1, not {alpha}")
-    found = counts(votes)
-    if found.sum() < 1:
-        raise InputError("n must be at least 1")
-    second, first = np.argsort(found, kind="stable")[-2:]
-    p_value = top_two_p_value(int(found[first]), int(found[second]))
-    return Prediction(int(first) if p_value <= alpha else ABSTAIN, p_value, alpha, tuple(map(int, found)))

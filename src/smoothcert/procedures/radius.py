@@ -8,11 +8,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from smoothcert.errors import InputError
-from smoothcert.noise import Gaussian, Noise
+from smoothcert.noise import Noise
 from smoothcert.stats import error_bound, least_n
 from smoothcert.stats.pair import PairBound
-
-BOUNDS = ("single", "pair")
 
 
 def single_radius(noise: Noise, q_a: float) -> float | None:
@@ -76,11 +74,3 @@ def require_enough(n: int, alpha: float) -> None:
 def require_grid(radii: tuple[float, ...]) -> None:
     if not radii or not all(math.isfinite(r) and r >= 0 for r in radii) or list(radii) != sorted(set(radii)):
         raise InputError("the radii must be finite, at least 0, and strictly increasing; give at least one")
-
-
-def require_bound(bound: str, noise: Noise) -> None:
-    """The pair bound's theorem is about Gaussian noise."""
-    if bound not in BOUNDS:
-        raise InputError(f"bound must be single or pair, not {bound!r}")
-    if bound == "pair" and not isinstance(noise, Gaussian):
-        raise InputError(f"the pair bound is proved for Gaussian noise only, not for {noise}: use --bound single")

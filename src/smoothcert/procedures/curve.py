@@ -15,8 +15,9 @@ import numpy as np
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Noise
-from smoothcert.smoothed.evidence import Ask, Evidence
-from smoothcert.smoothed.radius import pair_radius, require_bound, thresholds
+from smoothcert.procedures.bound import PAIR, SINGLE, Bound
+from smoothcert.procedures.evidence import Ask, Evidence
+from smoothcert.procedures.radius import pair_radius, thresholds
 from smoothcert.stats.group_sequential import SequentialTable, hard_cap, standing
 from smoothcert.stats.pair import PairBound
 from smoothcert.stats.pair_sequential import hopeless, levels, pair_at
@@ -45,13 +46,13 @@ class Curve:
     n0: int = 100
     n: int = 100_000
     alpha: float = 0.001
-    bound: str = "single"
+    bound: Bound = SINGLE
     label_aware: bool = False
     name: ClassVar[str] = "curve"
     floors_radii: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require_bound(self.bound, self.noise)
+        self.bound.require(self.noise)
         if self.n0 < 1 and not self.label_aware:
             raise InputError("n0 must be at least 1: the guess needs a vote")
         if not self.table.z.size:
@@ -77,7 +78,7 @@ class Curve:
         """How many radii are certified, and whether to stop."""
         table, errors = self.table, [look.errors for look in evidence.looks]
         single = standing(table, errors)
-        if self.bound == "single":
+        if self.bound != PAIR:
             return int(single.certified), bool(single.stop)
         bounds = (pair_at(look.n, level, *look[1:]) for look, level in zip(evidence.looks, self._levels, strict=False))
         reached = pair_radius(self.noise, reduce(PairBound.tighten, bounds))
@@ -104,7 +105,7 @@ class Curve:
     @property
     def _fingerprint(self) -> str:
         """Of all numbers that decide."""
-        if self.bound == "single":
+        if self.bound != PAIR:
             return self.table.fingerprint
         digest = hashlib.sha256(f"pair|{self.table.fingerprint}|{self._paired}|".encode())
         digest.update(np.array(self._levels, "<f8").tobytes())
@@ -117,7 +118,7 @@ class Curve:
     def header(self) -> dict[str, Any]:
         return {
             "procedure": self.name,
-            "bound": self.bound,
+            "bound": self.bound.name,
             "radii": list(self.radii),
             "label_aware": self.label_aware,
             "table": self._fingerprint,

@@ -1,0 +1,1 @@
+"""Who asks for votes, when there are enough, and what they prove: pure functions of votes, without torch."""

@@ -1,0 +1,88 @@
+"""What looks at the votes prove about the radius: by the first class alone, or by the first two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smoothcert.errors import InputError, did_you_mean
+from smoothcert.noise import Gaussian, Noise
+from smoothcert.procedures.evidence import Look
+from smoothcert.procedures.radius import largest_radius, pair_radius, single_radius
+from smoothcert.stats import error_bound
+from smoothcert.stats.pair import TOP_SHARE, PairBound, pair_bound
+
+ErrorBound = Callable[[ArrayLike, ArrayLike, float], NDArray[np.float64]]
+"""(errors, n, α) → q̄ with P[q̄ < q] ≤ α"""
+
+
+class Bound(Protocol):
+    """From looks, each at its own level, to the best radius all of them prove together.
+
+    The levels must add up to α over all looks that may be taken, or `error_bound` must hold at all of them at once.
+    """
+
+    name: ClassVar[str]
+
+    def require(self, noise: Noise) -> None:
+        """InputError where its theorem is not about this noise."""
+
+    def radius(
+        self, noise: Noise, looks: Iterable[tuple[Look, float]], error_bound: ErrorBound = error_bound
+    ) -> float | None: ...
+
+    def largest(self, noise: Noise, n: int, alpha: float) -> float:
+        """The radius of n unanimous votes."""
+
+
+@dataclass(frozen=True)
+class Single:
+    """R = radius(p̲),  p̲ the largest of the looks' lower bounds on p_A; the rest is taken to be the second class's."""
+
+    name: ClassVar[str] = "single"
+
+    def require(self, noise: Noise) -> None:
+        pass
+
+    def radius(
+        self, noise: Noise, looks: Iterable[tuple[Look, float]], error_bound: ErrorBound = error_bound
+    ) -> float | None:
+        return single_radius(noise, min(float(error_bound(look.errors, look.n, level)) for look, level in looks))
+
+    def largest(self, noise: Noise, n: int, alpha: float) -> float:
+        return largest_radius(noise, n, alpha)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """R = σ/2 (Φ⁻¹(p̲1) − Φ⁻¹(p̄2)),  each look's level split .9 / .1 between the two   [Cohen et al. 2019, eq. 3]."""
+
+    name: ClassVar[str] = "pair"
+
+    def require(self, noise: Noise) -> None:
+        if not isinstance(noise, Gaussian):
+            raise InputError(f"the pair bound is proved for Gaussian noise only, not for {noise}: use --bound single")
+
+    def radius(
+        self, noise: Noise, looks: Iterable[tuple[Look, float]], error_bound: ErrorBound = error_bound
+    ) -> float | None:
+        bounds = (pair_bound(look.errors, look.runner_up, look.n, level, error_bound) for look, level in looks)
+        return pair_radius(noise, reduce(PairBound.tighten, bounds))
+
+    def largest(self, noise: Noise, n: int, alpha: float) -> float:
+        return largest_radius(noise, n, TOP_SHARE * alpha)
+
+
+SINGLE, PAIR = Single(), Pair()
+BOUNDS: dict[str, Bound] = {SINGLE.name: SINGLE, PAIR.name: PAIR}
+
+
+def bound_of(name: str) -> Bound:
+    if name not in BOUNDS:
+        raise InputError(f"unknown bound {name!r}{did_you_mean(name, BOUNDS)}")
+    return BOUNDS[name]

@@ -1,0 +1,45 @@
+"""PREDICT of Cohen et al. (2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from smoothcert.errors import InputError
+from smoothcert.procedures.certificate import ABSTAIN
+from smoothcert.procedures.evidence import Counts, counts
+from smoothcert.stats import top_two_p_value
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """g(x) = label, or ABSTAIN; a label other than g(x) is returned with probability ≤ α."""
+
+    label: int
+    p_value: float
+    alpha: float
+    votes: Counts
+    seed: int | None = None
+    index: int | None = None
+
+    @property
+    def abstained(self) -> bool:
+        return self.label == ABSTAIN
+
+    @property
+    def n(self) -> int:
+        return sum(self.votes)
+
+
+def predict(votes: ArrayLike, alpha: float) -> Prediction:
+    """PREDICT of Cohen et al. (2019): the top class if a two-sided test tells it from the second at level α."""
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha must lie strictly between 0 and 1, not {alpha}")
+    found = counts(votes)
+    if found.sum() < 1:
+        raise InputError("n must be at least 1")
+    second, first = np.argsort(found, kind="stable")[-2:]
+    p_value = top_two_p_value(int(found[first]), int(found[second]))
+    return Prediction(int(first) if p_value <= alpha else ABSTAIN, p_value, alpha, tuple(map(int, found)))
