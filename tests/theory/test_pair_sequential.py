@@ -53,7 +53,7 @@ def failures(law, alpha, count, seed=0, looks=LOOKS):
 
 def pair_so_far(looks, alpha, errors, runner_up):
     """The tightest of both sides over all looks, each at its level."""
-    each = zip(looks, levels(looks, alpha), errors, runner_up, strict=True)
+    each = zip(looks, pair_sequential.levels(looks, alpha), errors, runner_up, strict=True)
     return reduce(PairBound.tighten, (pair_bound(e, r, n, level) for n, level, e, r in each))
 
 

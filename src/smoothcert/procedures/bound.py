@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smoothcert.errors import InputError, did_you_mean
+from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Noise
 from smoothcert.procedures.evidence import Look
 from smoothcert.procedures.radius import largest_radius, pair_radius, single_radius
@@ -84,5 +84,5 @@ BOUNDS: dict[str, Bound] = {SINGLE.name: SINGLE, PAIR.name: PAIR}
 
 def bound_of(name: str) -> Bound:
     if name not in BOUNDS:
-        raise InputError(f"unknown bound {name!r}{did_you_mean(name, BOUNDS)}")
+        raise InputError(f"bound must be single or pair, not {name!r}")
     return BOUNDS[name]
