@@ -110,6 +110,7 @@ def print_verdicts(
 
 def _print_row(item: Item, verdict: RowVerdict) -> None:
     row, first = verdict.row, verdict.cells[0]
+    fewer = any("test images" in words for words in verdict.reductions)
     seeds = ", ".join(map(str, verdict.seeds))
     notes = [*verdict.reductions, *(f"changed {setting}" for setting in verdict.changed)]
     less = f" ({'; '.join(notes)})" if notes else ""
@@ -128,8 +129,8 @@ def _print_row(item: Item, verdict: RowVerdict) -> None:
     if first.deviation is not None:
         lines.append(line("± s.d., seeds", [c.deviation or 0.0 for c in verdict.cells]))
     lines += [
-        line("paper", [c.paper for c in verdict.cells]),
-        line("gap", [c.gap for c in verdict.cells], "+"),
+        line(f"paper{', all images' * fewer}", [c.paper for c in verdict.cells]),
+        line(f"gap{' to all images' * fewer}", [c.gap for c in verdict.cells], "+"),
     ]
     print_table(header, lines)
 
