@@ -68,7 +68,7 @@ class Results:
 
     @property
     def acr_interval(self) -> tuple[float, float] | None:
-        """ACR ± t₍ₙ₋₁₎ · s/√n: its 95 % interval for other images like these n; None without an ACR, or of one image."""
+        """ACR ± t₍ₙ₋₁₎ · s/√n: its 95 % interval for other images like these; None without an ACR, or of one image."""
         from scipy.stats import t
 
         from smoothcert.analysis.metrics import summarize
@@ -89,8 +89,8 @@ class Results:
             a share between 0 and 1
 
         Example:
-            >>> made = Results("two", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
-            >>> made.certified_accuracy(0.5), made.certified_accuracy(0.51)
+            >>> log = Results("a", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
+            >>> log.certified_accuracy(0.5), log.certified_accuracy(0.51)
             (0.5, 0.0)
         """
         from smoothcert.analysis.metrics import summarize
@@ -110,8 +110,8 @@ class Results:
             its two ends, between 0 and 1
 
         Example:
-            >>> made = Results("two", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
-            >>> [round(end, 3) for end in made.certified_accuracy_interval(0.5)]
+            >>> log = Results("a", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
+            >>> [round(end, 3) for end in log.certified_accuracy_interval(0.5)]
             [0.095, 0.905]
         """
         from smoothcert.analysis.report_data import wilson
@@ -126,8 +126,8 @@ class Results:
             columns index, label, predict (−1: abstained), radius, correct, and seconds where the log has them
 
         Example:
-            >>> made = Results("two", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
-            >>> made.to_frame().query("correct").radius.max()  # doctest: +SKIP
+            >>> log = Results("a", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
+            >>> log.to_frame().query("correct").radius.max()  # doctest: +SKIP
             0.5
         """
         try:
