@@ -81,6 +81,8 @@ def test_predictions_of_a_batch_are_those_of_its_images():
     assert g.predict_batch(IMAGES, 200) == [g.predict(x, 200) for x in IMAGES]
     with pytest.raises(InputError, match="call predict_batch"):
         g.predict(IMAGES)
+    with pytest.raises(InputError, match="call certify_batch"):
+        g.certify(IMAGES, index=0)
     with pytest.raises(InputError, match="3 and a batch 4"):
         g.predict_batch(IMAGES[0])
     with pytest.raises(InputError, match="5 images but 2 labels"):

@@ -184,8 +184,9 @@ class SmoothedClassifier:
             >>> c.label, round(c.radius, 3), c.follows
             (2, 0.246, True)
         """
-        if x.dim() == self.image_dims + 1:
-            return self.certify_batch(x, n0, n, alpha, index=index, procedure=procedure, bound=bound, radii=radii)
+        if x.dim() == self.image_dims + 1 and index is None and label is None:
+            # `audit.coverage` gives a batch: once it calls certify_batch, this goes and the type is Certificate.
+            return self.certify_batch(x, n0, n, alpha, procedure=procedure, bound=bound, radii=radii)
         return self.certify_batch(
             self._alone(x, "certify_batch"),
             n0,
