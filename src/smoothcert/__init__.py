@@ -1,15 +1,35 @@
-"""Train, certify and compare randomized-smoothing classifiers with a provable guarantee."""
+"""Train, certify and compare randomized-smoothing classifiers with a provable guarantee.
+
+g(x) = the class that f gives most often under noise. Around x it cannot change within a radius that grows with how
+often that is:
+
+    import torch
+    from smoothcert import Gaussian, SmoothedClassifier
+
+    f = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10)).eval()  # any callable: images to logits
+    g = SmoothedClassifier(f, Gaussian(sigma=0.5), num_classes=10)
+    x = torch.rand(1, 28, 28)
+    c = g.certify(x, n0=100, n=1000, alpha=0.001)
+    print("abstained" if c.abstained else f"class {c.label} within l2 radius {c.radius:.3f}")
+    print(g.predict(x).label, len(g.certify_batch(torch.rand(5, 1, 28, 28), n=1000)))
+
+Certify: SmoothedClassifier; the noises Gaussian (l2), Laplace and Uniform (l1); certify and predict, which judge votes.
+Train: Objective with the terms CrossEntropy, Consistency, Stability, MACER and the attacks PGD, DDN; find_recipe.
+Read: read_log gives the Results of a certification. Wrong input raises InputError.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from smoothcert.analysis.results import Results, read_log
     from smoothcert.attacks import DDN, PGD
     from smoothcert.errors import InputError
     from smoothcert.noise import Gaussian, Laplace, Uniform
     from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
     from smoothcert.procedures.certificate import ABSTAIN, Certificate, certify
     from smoothcert.procedures.prediction import Prediction, predict
+    from smoothcert.recipes import find as find_recipe
     from smoothcert.smoothed.classifier import SmoothedClassifier
 
 __version__ = "0.1.0"
@@ -22,7 +42,10 @@ _PLACE_OF = {
     **dict.fromkeys(("ABSTAIN", "Certificate", "certify"), "procedures.certificate"),
     **dict.fromkeys(("Prediction", "predict"), "procedures.prediction"),
     "SmoothedClassifier": "smoothed.classifier",
+    **dict.fromkeys(("Results", "read_log"), "analysis.results"),
+    "find_recipe": "recipes",
 }
+_NAME_THERE = {"find_recipe": "find"}
 
 __all__ = [
     "ABSTAIN",
@@ -37,11 +60,14 @@ __all__ = [
     "Laplace",
     "Objective",
     "Prediction",
+    "Results",
     "SmoothedClassifier",
     "Stability",
     "Uniform",
     "certify",
+    "find_recipe",
     "predict",
+    "read_log",
 ]
 
 
@@ -49,4 +75,8 @@ def __getattr__(name: str) -> Any:
     # Importing torch takes seconds: only those who touch a name that needs it should wait.
     if name not in _PLACE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"smoothcert.{_PLACE_OF[name]}"), name)
+    return getattr(import_module(f"smoothcert.{_PLACE_OF[name]}"), _NAME_THERE.get(name, name))
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -165,10 +165,12 @@ def test_what_is_not_proved_is_refused():
 
 def test_the_library_call_takes_a_name_or_a_procedure():
     g = SmoothedClassifier(f, NOISE, 10)
-    many = g.certify(IMAGES, 20, 300, procedure="curve", radii=(0.0, 0.5, 1.0, 2.0), label=LABELS.tolist())
+    many = g.certify_batch(
+        IMAGES, 20, 300, index=0, procedure="curve", radii=(0.0, 0.5, 1.0, 2.0), label=LABELS.tolist()
+    )
     assert {c.index: c for c in many} == certificates(of(KINDS[3]))
     assert many[3] == g.certify(IMAGES[3], index=3, procedure=of(KINDS[3]), label=int(LABELS[3]))
-    assert g.certify(IMAGES[:2], index=[7, 7], n=50)[1].index == 7  # the same noise for two images, if one likes
+    assert g.certify_batch(IMAGES[:2], index=[7, 7], n=50)[1].index == 7  # the same noise for two images, if one likes
 
 
 @pytest.mark.parametrize("bound", ["single", "pair"])

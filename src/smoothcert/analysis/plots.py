@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smoothcert.analysis.canvas import INSIDE_SMALL, canvas, draw_legend, legend_name, look
 from smoothcert.analysis.metrics import certified_accuracy, summarize
@@ -124,26 +125,50 @@ def looks_of(panels: Sequence[Panel]) -> list[list[int]]:
 
 
 def _draw(axes: Axes, panel: Panel, looks: Sequence[int], small: bool) -> None:
-    top = max(float(r.radius.max()) for _, r in panel.curves) * 1.03 or 1.0
+    top = _top([r for _, r in panel.curves])
     radii = np.linspace(0, top, 1001)
     width = 60 if not small else 26 if len(looks) <= INSIDE_SMALL else 44
     for (label, results), number in zip(panel.curves, looks, strict=True):
-        accuracy = certified_accuracy(results, radii)
-        band = np.sqrt(accuracy * (1 - accuracy) / len(results))
-        color, style = look(number)
-        acr = summarize(results, []).acr
-        name = legend_name(label, width)
-        legend = name if acr is None else f"{name}  (ACR {acr:.3f})"
-        axes.step(radii, accuracy, style, where="post", color=color, label=legend, lw=1.4)
+        color = _curve(axes, results, radii, legend_name(label, width), number)
         if label in panel.printed:
             printed = [(r, percent / 100) for r, percent in panel.printed[label].accuracy if r <= top]
             axes.plot(*zip(*printed, strict=True), "o", mfc="none", ms=4, color=color)
-        axes.fill_between(radii, accuracy - band, accuracy + band, step="post", color=color, alpha=0.15, lw=0)
-    norm = _norms([r for _, r in panel.curves])
-    axes.set(xlabel=f"radius ({norm})", ylabel="certified accuracy", xlim=(0, top), ylim=(0, 1.01))
-    axes.grid(alpha=0.25)
+    _dress(axes, _norms([r for _, r in panel.curves]), top)
     draw_legend(axes, 7 if small else 9, alone=not small)
     axes.set_title(panel.title, fontsize=10)
+
+
+def add_curve(axes: Axes, results: Results) -> None:
+    """One more curve on anyone's axes, which grow where its radii need room."""
+    drawn = len(axes.get_lines())
+    top = max(_top([results]), axes.get_xlim()[1] if drawn else 0.0)
+    norm, before = _norms([results]), axes.get_xlabel()
+    if before.startswith("radius (") and before != f"radius ({norm})":
+        raise InputError(f"{results.name}: certifies in another norm than the logs on these axes: draw it on others")
+    _curve(axes, results, np.linspace(0, top, 1001), legend_name(results.name, 60), drawn)
+    _dress(axes, norm, top)
+    draw_legend(axes, 9, alone=True)
+
+
+def _top(everything: Sequence[Results]) -> float:
+    return max(float(r.radius.max()) for r in everything) * 1.03 or 1.0
+
+
+def _curve(axes: Axes, results: Results, radii: NDArray[np.float64], name: str, number: int) -> str:
+    """The steps of CA(r) and their band; returns their colour."""
+    accuracy = certified_accuracy(results, radii)
+    band = np.sqrt(accuracy * (1 - accuracy) / len(results))
+    color, style = look(number)
+    acr = summarize(results, []).acr
+    legend = name if acr is None else f"{name}  (ACR {acr:.3f})"
+    axes.step(radii, accuracy, style, where="post", color=color, label=legend, lw=1.4)
+    axes.fill_between(radii, accuracy - band, accuracy + band, step="post", color=color, alpha=0.15, lw=0)
+    return color
+
+
+def _dress(axes: Axes, norm: str, top: float) -> None:
+    axes.set(xlabel=f"radius ({norm})", ylabel="certified accuracy", xlim=(0, top), ylim=(0, 1.01))
+    axes.grid(alpha=0.25)
 
 
 def _norms(everything: Sequence[Results]) -> str:

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from smoothcert.certification.parts import files_of, one_per_log, read_whole, wh
 from smoothcert.errors import InputError
 from smoothcert.reading import read_unzipped
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame  # type: ignore[import-untyped]
+
 _COLUMNS = ("idx", "label", "predict", "radius", "correct")
 Votes = dict[str, int]
 LARGEST_RADIUS = 1e4  # images in [0, 1]^d are √d apart at most, d in ℓ₁
@@ -26,7 +30,13 @@ _LIMIT = 2**25  # bytes of an unpacked TSV log: ten thousand images take half a 
 
 @dataclass(frozen=True)
 class Results:
-    """One entry per image. `about` is the log's header, empty where the log has none (TSV)."""
+    """What one log found: an entry per image. `about` is the log's header, empty where the log has none (TSV).
+
+    Example:
+        >>> from smoothcert import read_log
+        >>> log = read_log("results/runs/mnist-consistency-0.50-seed0")  # doctest: +SKIP
+        >>> log.acr, log.acr_interval, log.certified_accuracy(1.0)  # doctest: +SKIP
+    """
 
     name: str
     index: NDArray[np.int64]
@@ -48,6 +58,124 @@ class Results:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @property
+    def acr(self) -> float | None:
+        """ACR = mean of radius · 1[correct]; None where radii are points of a grid (`curve`)."""
+        from smoothcert.analysis.metrics import summarize
+
+        return summarize(self, []).acr
+
+    @property
+    def acr_interval(self) -> tuple[float, float] | None:
+        """ACR ± t₍ₙ₋₁₎ · s/√n: its 95 % interval for other images like these; None without an ACR, or of one image."""
+        from scipy.stats import t
+
+        from smoothcert.analysis.metrics import summarize
+
+        found = summarize(self, [])
+        if found.acr is None or len(self) < 2:
+            return None
+        reach = float(t.ppf(0.975, len(self) - 1)) * found.acr_standard_error
+        return found.acr - reach, found.acr + reach
+
+    def certified_accuracy(self, r: float) -> float:
+        """CA(r) = share of images classified correctly, not abstained, with certified radius ≥ r.
+
+        Args:
+            r: a radius; of a `curve` log one of its grid
+
+        Returns:
+            a share between 0 and 1
+
+        Example:
+            >>> log = Results("a", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
+            >>> log.certified_accuracy(0.5), log.certified_accuracy(0.51)
+            (0.5, 0.0)
+        """
+        from smoothcert.analysis.metrics import summarize
+
+        found = summarize(self, [r]).certified_accuracy[float(r)]
+        if found is None:
+            raise InputError(f"{self.name}: a log of `curve` knows the radii of its grid only, and {r:g} is not one")
+        return found
+
+    def certified_accuracy_interval(self, r: float) -> tuple[float, float]:
+        """Wilson's 95 % interval of CA(r), for other images like these.
+
+        Args:
+            r: a radius; of a `curve` log one of its grid
+
+        Returns:
+            its two ends, between 0 and 1
+
+        Example:
+            >>> log = Results("a", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
+            >>> [round(end, 3) for end in log.certified_accuracy_interval(0.5)]
+            [0.095, 0.905]
+        """
+        from smoothcert.analysis.report_data import wilson
+
+        low, high = wilson(np.array(self.certified_accuracy(r)), len(self))
+        return float(low), float(high)
+
+    def to_frame(self) -> DataFrame:
+        """The log as a pandas table, one row per image.
+
+        Returns:
+            columns index, label, predict (−1: abstained), radius, correct, and seconds where the log has them
+
+        Example:
+            >>> log = Results("a", *np.array([[0, 1], [7, 2], [7, -1]]), np.array([0.5, 0]), np.array([1, 0], bool), {})
+            >>> log.to_frame().query("correct").radius.max()  # doctest: +SKIP
+            0.5
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            raise InputError("to_frame needs pandas: pip install pandas") from error
+        columns = ("index", "label", "predict", "radius", "correct", "seconds")
+        return DataFrame({c: values for c in columns if (values := getattr(self, c)) is not None})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """CA(r) as a step curve with a band of one standard error; further logs go on the same axes.
+
+        Args:
+            ax: where to draw; None: matplotlib's current axes
+
+        Returns:
+            the axes, to go on with
+
+        Example:
+            >>> ax = None
+            >>> for log in logs:  # doctest: +SKIP
+            ...     ax = log.plot(ax)
+        """
+        from smoothcert.analysis.plots import add_curve
+
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.gca()
+        add_curve(ax, self)
+        return ax
+
+
+def read_log(path: str | Path) -> Results:
+    """A certification log, whoever wrote it: of a run folder, JSON lines, or the community's TSV; gzipped or not.
+
+    Args:
+        path: a run folder or a log
+
+    Returns:
+        what was found for each image, with ACR, certified accuracy, their intervals, a table and a plot
+
+    Example:
+        >>> read_log("nowhere")
+        Traceback (most recent call last):
+        smoothcert.errors.InputError: nowhere: no such file or folder
+    """
+    return read_results(Path(path))
 
 
 def read_results(path: Path) -> Results:

@@ -31,16 +31,28 @@ class DDN:
       leave the ball, by up to √d/510 in d pixels (3e-3 there). Here the projection is last: x + δ may lie off the grid.
     - Where a gradient vanishes, also because p̄_y < 1e-20, that loop draws a direction. Here nothing is drawn, and p̄_y
       never underflows.
+
+    Args:
+        epsilon: radius ε in units of the image range
+        steps: T
+        gamma: γ, by which the norm shrinks after a success and grows else
+        warmup: epochs over which ε rises linearly to its full length; 1 is none
+        quantize: round x + δ to multiples of 1/255 on the way
+
+    Example:
+        >>> import torch
+        >>> from smoothcert import CrossEntropy, Gaussian, Objective
+        >>> smoothadv = Objective(Gaussian(0.5), (CrossEntropy(),), m=2, attack=DDN(epsilon=0.5, steps=2))
+        >>> x, y = torch.full((3, 1, 2, 2), 0.5), torch.tensor([0, 1, 2])
+        >>> smoothadv(lambda views: views.flatten(1), x, y).loss.shape
+        torch.Size([])
     """
 
     epsilon: float
-    """radius in units of the image range"""
     steps: int
     gamma: float = 0.05
     warmup: int = 1
-    """epochs over which ε rises linearly to its full length; 1 is none"""
     quantize: bool = True
-    """round x + δ to multiples of 1/255 on the way"""
     knobs: ClassVar[tuple[str, ...]] = ("epsilon", "steps", "gamma", "m", "warmup")
 
     def __post_init__(self) -> None:
@@ -49,6 +61,7 @@ class DDN:
             raise InputError(f"DDN: gamma must lie between 0 and 1, not {self.gamma}")
 
     def at(self, epoch: int) -> DDN:
+        """The attack as it is in that epoch of its warm-up."""
         return replace(self, epsilon=warmed_up(self.epsilon, epoch, self.warmup), warmup=1)
 
     def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, batch: int | None = None) -> Tensor:

@@ -28,17 +28,28 @@ class PGD:
 
     c matters where the network is confident: an image with ‖g‖₂ = c makes half a step. Jeong & Shin's code adds 1e-8
     to the gradient of the mean over the B images of an optimiser step, which against an image's own is B times that.
+
+    Args:
+        epsilon: radius ε in units of the image range
+        steps: T
+        warmup: epochs over which ε rises linearly to its full length; 1 is none
+        project_first: project to the ball, then clamp, as Jeong & Shin's code does; Salman's own clamps first
+        damping: c is 0 ("none"), 1e-8 ("image") or 1e-8 B ("batch")
+
+    Example:
+        >>> import torch
+        >>> from smoothcert import CrossEntropy, Gaussian, Objective
+        >>> smoothadv = Objective(Gaussian(0.5), (CrossEntropy(),), m=2, attack=PGD(epsilon=0.5, steps=2))
+        >>> x, y = torch.full((3, 1, 2, 2), 0.5), torch.tensor([0, 1, 2])
+        >>> smoothadv(lambda views: views.flatten(1), x, y).loss.shape
+        torch.Size([])
     """
 
     epsilon: float
-    """radius in units of the image range"""
     steps: int
     warmup: int = 1
-    """epochs over which ε rises linearly to its full length; 1 is none"""
     project_first: bool = True
-    """project to the ball, then clamp, as Jeong & Shin's code does; Salman's own clamps first"""
     damping: str = "image"
-    """c is 0 ("none"), 1e-8 ("image") or 1e-8 B ("batch")"""
     knobs: ClassVar[tuple[str, ...]] = ("epsilon", "steps", "m", "warmup")
 
     def __post_init__(self) -> None:
@@ -48,6 +59,7 @@ class PGD:
             raise InputError(f"PGD: damping must be {' or '.join(DAMPINGS)}, not {shown(self.damping)}{hint}")
 
     def at(self, epoch: int) -> PGD:
+        """The attack as it is in that epoch of its warm-up."""
         return replace(self, epsilon=warmed_up(self.epsilon, epoch, self.warmup), warmup=1)
 
     def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, batch: int | None = None) -> Tensor:

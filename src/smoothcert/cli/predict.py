@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as jsonlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tyro.conf import Positional
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from smoothcert.certification.target import Target
+    from smoothcert.procedures.prediction import Prediction
     from smoothcert.smoothed.classifier import SmoothedClassifier
 
 
@@ -40,8 +41,8 @@ class Predict:
     """of the test set, every k-th image"""
     limit: int | None = None
     """of the test set, at most this many images"""
-    seed: int = 0
-    """decides the noise, together with the image's index"""
+    seed: int | None = None
+    """decides the noise, together with the image's number; by default a fresh one that nobody knows before, printed"""
     json: bool = False
     """one JSON object per image"""
     model: Model = field(default_factory=Model)
@@ -49,10 +50,11 @@ class Predict:
 
     def __call__(self) -> None:
         from smoothcert.certification.target import open_target
+        from smoothcert.smoothed.classifier import fresh_seed
 
         device = self.machine.ready()
         target = open_target(self.run, device, self.model.wishes())
-        g = target.smoothed(self.seed, device)
+        g = target.smoothed(fresh_seed() if self.seed is None else self.seed, device)
         if self.images:
             for number, path in enumerate(self.images):
                 x = read_image(path, target.input_shape)
@@ -83,18 +85,21 @@ class Predict:
         if not self.json:
             print(
                 f"{self.run}  {len(chosen)} images  correct {100 * hits / len(chosen):.1f}%  abstained {abstained}  "
-                f"(n={self.n:,}, alpha={self.alpha:g})"
+                f"(n={self.n:,}, alpha={self.alpha:g}, seed={g.seed})"
             )
 
-    def _print(self, name: str, prediction: Any, label: int | None) -> None:
+    def _print(self, name: str, prediction: Prediction, label: int | None) -> None:
         if self.json:
             row = {"image": name, "predict": prediction.label, "p_value": prediction.p_value, "votes": prediction.votes}
-            row |= {"n": self.n, "alpha": self.alpha, "seed": self.seed}
+            row |= {"n": self.n, "alpha": self.alpha, "seed": prediction.seed}
             print(jsonlib.dumps(row if label is None else row | {"label": label}))
             return
         top = max(prediction.votes)
         said = "abstain" if prediction.abstained else f"class {prediction.label}"
-        print(f"{name}  {said}  {top} of {self.n} votes  p-value {prediction.p_value:.2g}  alpha {self.alpha:g}")
+        print(
+            f"{name}  {said}  {top} of {self.n} votes  p-value {prediction.p_value:.2g}  alpha {self.alpha:g}  "
+            f"seed {prediction.seed}"
+        )
 
 
 def read_image(path: Path, shape: tuple[int, ...]) -> Tensor:

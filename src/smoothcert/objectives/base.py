@@ -65,6 +65,21 @@ class Objective:
     """E_x Σ_terms term(f(x̂ + δ_1), …, f(x̂ + δ_m); y),  δ_i ~ noise,  x̂ = attack(x), or x without one.
 
     Usable in any training loop: `objective.at(epoch)(f, x, y).loss.backward()`.
+
+    Args:
+        noise: the law of δ
+        terms: what is charged, each kind once
+        m: noisy views per image
+        attack: moves x before it is charged; SmoothAdv is an objective with one
+
+    Example:
+        >>> import torch
+        >>> from smoothcert import Consistency, CrossEntropy, Gaussian
+        >>> objective = Objective(Gaussian(0.5), (CrossEntropy(), Consistency(lbd=10)), m=2)
+        >>> x, y = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 2])
+        >>> f = torch.nn.Flatten()
+        >>> sorted(objective(f, x, y).terms)
+        ['consistency', 'cross_entropy']
     """
 
     noise: Noise
@@ -89,6 +104,7 @@ class Objective:
 
     @property
     def wants_clean(self) -> bool:
+        """Whether a term is charged for the image without noise too."""
         return any(term.wants_clean for term in self.terms)
 
     @property
@@ -105,7 +121,20 @@ class Objective:
         return tuple(dict.fromkeys(named))
 
     def at(self, epoch: int) -> Objective:
-        """The objective as it is in epoch 0, 1, …: attacks that warm up and terms that start later."""
+        """The objective as it is in epoch 0, 1, …: attacks that warm up and terms that start later.
+
+        Args:
+            epoch: counted from 0
+
+        Returns:
+            an objective that changes no more
+
+        Example:
+            >>> from smoothcert import CrossEntropy, Gaussian, PGD
+            >>> attack = PGD(epsilon=1.0, steps=4, warmup=10)
+            >>> Objective(Gaussian(0.5), (CrossEntropy(),), attack=attack).at(4).attack.epsilon
+            0.5
+        """
         terms = tuple(_at(term, epoch) for term in self.terms)
         return replace(self, terms=terms, attack=_at(self.attack, epoch))
 
@@ -124,8 +153,27 @@ class Objective:
     ) -> Tensor:
         """(m, B, …): x̂ + δ_i, view by view; (1 + m, B, …) with x̂ itself first where a term wants it.
 
-        All the cost of an attack is here, and the rest in `charge`, so that both can be timed. `within` (start, total)
-        says that x is images start … of a batch of `total`, and asks for the noise they would have there.
+        All the cost of an attack is here, and the rest in `charge`, so that both can be timed.
+
+        Args:
+            f: the network, in the mode it is trained in
+            x: (B, …) images
+            y: (B,) labels
+            generator: draws the noise; None: torch's own
+            within: (start, total) says that x is images start … of a batch of `total`, and asks for the noise they
+                would have there
+
+        Returns:
+            the views, without a gradient to x
+
+        Example:
+            >>> import torch
+            >>> from smoothcert import Consistency, CrossEntropy, Gaussian
+            >>> objective = Objective(Gaussian(0.5), (CrossEntropy(), Consistency(lbd=10)), m=2)
+            >>> x, y = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 2])
+            >>> f = torch.nn.Flatten()
+            >>> objective.views(f, x, y).shape
+            torch.Size([2, 3, 1, 2, 2])
         """
         first = int(self.wants_clean)
         views = x.new_empty((first + self.m, *x.shape))
@@ -148,6 +196,24 @@ class Objective:
         """What the terms charge for `views`: one forward pass over the noisy ones, after one over x̂ where it is wanted.
 
         Two passes, so that batch norm sees each alone: its statistics of both together would be of neither.
+
+        Args:
+            f: the network
+            views: as `views` gives them
+            y: (B,) labels
+
+        Returns:
+            the mean charge of each term, and the logits
+
+        Example:
+            >>> import torch
+            >>> from smoothcert import Consistency, CrossEntropy, Gaussian
+            >>> objective = Objective(Gaussian(0.5), (CrossEntropy(), Consistency(lbd=10)), m=2)
+            >>> x, y = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 2])
+            >>> f = torch.nn.Flatten()
+            >>> charges = objective.charge(f, objective.views(f, x, y), y)
+            >>> bool(charges.loss == sum(charges.terms.values()))
+            True
         """
         clean = [_logits(f, views[:1])] if self.wants_clean else []
         noisy = _logits(f, views[len(clean) :])

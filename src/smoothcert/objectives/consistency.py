@@ -18,6 +18,16 @@ class Consistency:
 
     The noisy views must agree (KL) and agree firmly (H). The paper's ablations are of the same family: η = 0
     is its KL form, η = λ its cross-entropy form λ E_i CE(p̄, p_i). With one view the KL vanishes, so m ≥ 2.
+
+    Args:
+        lbd: λ, the weight of agreement
+        eta: η, the weight of firmness
+
+    Example:
+        >>> import torch
+        >>> logits, y = torch.zeros(2, 5, 10), torch.arange(5)  # of m = 2 views of 5 images, 10 classes
+        >>> round(Consistency(lbd=10, eta=0.5)(logits, y).mean().item(), 3)  # views agree: 0.5 log 10
+        1.151
     """
 
     lbd: float

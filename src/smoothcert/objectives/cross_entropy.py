@@ -11,7 +11,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """E_i CE(p_i, y),  p_i = softmax f(x + δ_i)   [Cohen et al. 2019]."""
+    """E_i CE(p_i, y),  p_i = softmax f(x + δ_i)   [Cohen et al. 2019].
+
+    Example:
+        >>> import torch
+        >>> logits, y = torch.zeros(2, 5, 10), torch.arange(5)  # of m = 2 views of 5 images, 10 classes
+        >>> [round(charge, 3) for charge in CrossEntropy()(logits, y).tolist()]  # log 10 each
+        [2.303, 2.303, 2.303, 2.303, 2.303]
+    """
 
     least_m: ClassVar[int] = 1
     wants_clean: ClassVar[bool] = False

@@ -20,6 +20,20 @@ class MACER:
     p_i = softmax f(x + δ_i), p̄ = E_i softmax β f(x + δ_i): σz/2 is the radius of the tempered classifier.
     An image is left out of the second term where |z| > γ (the hinge), or where z is infinite or not a number,
     because p̄ cannot be told from 0 or 1 in the type of the logits: in float32 from |Φ⁻¹| ≈ 5.4 on.
+
+    Args:
+        sigma: σ of the noise
+        lbd: λ, the weight of the radius
+        gamma: γ of the hinge
+        beta: β, the inverse temperature
+        start: the epoch from which the second term is charged
+
+    Example:
+        >>> import torch
+        >>> logits, y = torch.zeros(2, 5, 10), torch.arange(5)  # of m = 2 views of 5 images, 10 classes
+        >>> late = MACER(sigma=0.5, lbd=12, start=3)
+        >>> round(late.at(0)(logits, y).mean().item(), 3)  # before `start` the first term alone: log 10
+        2.303
     """
 
     sigma: float
@@ -27,7 +41,6 @@ class MACER:
     gamma: float = 8.0
     beta: float = 16.0
     start: int = 0
-    """the epoch from which the second term is charged"""
     least_m: ClassVar[int] = 1
     wants_clean: ClassVar[bool] = False
     knobs: ClassVar[tuple[str, ...]] = ("lbd", "gamma", "beta", "m")
@@ -38,6 +51,7 @@ class MACER:
             raise InputError(f"MACER: start must be an epoch 0, 1, …, not {self.start}")
 
     def at(self, epoch: int) -> MACER:
+        """The term as it is in that epoch: λ = 0 before `start`."""
         return replace(self, lbd=self.lbd if epoch >= self.start else 0.0, start=0)
 
     def __call__(self, logits: Tensor, y: Tensor) -> Tensor:  # (m, B, K), (B,) → (B,)

@@ -17,6 +17,15 @@ class Stability:
 
     The label is learnt from the image without noise, and the noisy views must follow it. Neither side of the
     second term is detached, so p is also drawn to what survives the noise. The paper has m = 1.
+
+    Args:
+        lbd: λ, the weight of the second term
+
+    Example:
+        >>> import torch
+        >>> logits, y = torch.zeros(2, 5, 10), torch.arange(5)  # the image itself, then m = 1 view of it
+        >>> round(Stability(lbd=2)(logits, y).mean().item(), 3)  # 3 log 10
+        6.908
     """
 
     lbd: float

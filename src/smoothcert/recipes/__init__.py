@@ -44,7 +44,18 @@ _LISTED = "`smoothcert recipes` lists all"
 
 
 def find(name: str) -> Recipe:
-    """The recipe of that name, or the one in that .json or .toml file."""
+    """The recipe of that name, or the one in that .json or .toml file.
+
+    Args:
+        name: as `smoothcert recipes` lists them, or a path
+
+    Returns:
+        all that decides a trained model, as a frozen value
+
+    Example:
+        >>> find("mnist/consistency/0.50").epochs
+        90
+    """
     if name.endswith((".json", ".toml")):
         return read_recipe(Path(name))
     return RECIPES[real_name(name)]

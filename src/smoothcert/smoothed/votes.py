@@ -90,16 +90,24 @@ class Voter:
         if self.batch is not None and self.batch < 1:
             raise InputError(f"batch must be at least 1, not {self.batch}")
 
-    def count(self, requests: Sequence[Request]) -> Votes:
-        """(R, K) votes per request and class. Requests share batches, so many small ones fill the machine too."""
+    def count(self, requests: Sequence[Request], seed: int | None = None) -> Votes:
+        """(R, K) votes per request and class. Requests share batches, so many small ones fill the machine too.
+
+        `seed` stands for the voter's own in this call.
+        """
         refuse_training_mode(self.f)
         if not requests:
             return np.zeros((0, self.num_classes), np.int64)
         with torch.inference_mode():
-            votes: Votes = self._run(requests).view(len(requests), self.num_classes).cpu().numpy()
+            votes: Votes = (
+                self._run(requests, self.seed if seed is None else seed)
+                .view(len(requests), self.num_classes)
+                .cpu()
+                .numpy()
+            )
         return votes
 
-    def _run(self, requests: Sequence[Request]) -> Tensor:
+    def _run(self, requests: Sequence[Request], seed: int) -> Tensor:
         shape = tuple(requests[0].x.shape)
         for request in requests:
             if tuple(request.x.shape) != shape:
@@ -121,7 +129,7 @@ class Voter:
                     batch = next(batches, None)
                 if batch is None:
                     return counts, finite
-                self._draw(batch, requests, buffers)
+                self._draw(batch, requests, buffers, seed)
                 finite &= self._tally(batch, requests, images, buffers, counts)
 
         def stop() -> None:
@@ -139,11 +147,11 @@ class Voter:
             return 1
         return min(torch.get_num_threads(), -(-total // min(self._size.sizes)))
 
-    def _draw(self, batch: list[Piece], requests: Sequence[Request], buffers: Buffers) -> None:
+    def _draw(self, batch: list[Piece], requests: Sequence[Request], buffers: Buffers, seed: int) -> None:
         """Whole blocks straight into the batch; of a block that two batches or two calls share, a copy of its rows."""
         for piece in batch:
             request, here = requests[piece.number], buffers.noise[piece.at : piece.at + piece.take]
-            key = (self.seed, request.index, request.stage, piece.block)
+            key = (seed, request.index, request.stage, piece.block)
             if piece.take == len(buffers.block):
                 self.noise.fill(here, generator_for(self.device, *key))
                 continue
