@@ -10,7 +10,7 @@ from tests.cli.running import fails, smoothcert
 
 from smoothcert.analysis import read_all, read_results
 from smoothcert.certification.crew import Crew, Shard, Torchrun, crew_of
-from smoothcert.certification.log import LogWriter, encode, read_log, write_log
+from smoothcert.certification.log import read_log, write_log, writer
 from smoothcert.certification.parts import combined, files_of, missing, part_path, read_whole, whole_path
 from smoothcert.certification.run import certify_images
 from smoothcert.certification.selection import Selection
@@ -20,6 +20,8 @@ from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
 from smoothcert.procedures.procedure import build
 from smoothcert.processes import Place
+from smoothcert.records import jsonl
+from smoothcert.records.jsonl import encode
 from smoothcert.smoothed.classifier import SmoothedClassifier
 from smoothcert.smoothed.drive import Image, drive
 
@@ -182,7 +184,7 @@ def test_a_packed_log_is_gone_on_with_in_an_unpacked_copy(tmp_path, whole):
         with pytest.raises(InputError, match="packed"):
             list(certify(packed, every=every))
     with pytest.raises(InputError, match="packed"):
-        LogWriter(packed, "test", read_log(packed).decides, {})
+        writer(packed, "test", read_log(packed).decides, {}, read_log(packed))
     assert packed.read_bytes() == before
 
 
@@ -204,6 +206,30 @@ def test_a_log_of_fewer_images_is_gone_on_with(tmp_path, whole):
         with pytest.raises(InputError, match=words):
             list(certify(log, **changed))
         assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize("crew", [None, Shard(0, 3), Shard(2, 4)], ids=["alone", "shard", "another shard"])
+@pytest.mark.parametrize("parts", [0, 3])
+def test_a_resume_reads_every_file_once(tmp_path, monkeypatch, whole, parts, crew):
+    log = tmp_path / "certify.jsonl"
+    for made in [Shard(i, parts) for i in range(parts)] or [None]:
+        list(certify(log, made))
+    files, seen, real = files_of(log), [], jsonl.read_unzipped
+    monkeypatch.setattr(jsonl, "read_unzipped", lambda path, limit: seen.append(path) or real(path, limit))
+    assert timeless(certify(log, crew)) == whole and sorted(seen) == files
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_log_of_fewer_images_is_read_once(tmp_path, monkeypatch, whole, packed):
+    log = source = tmp_path / "certify.jsonl"
+    list(certify(log, every=8))
+    if packed:
+        source = tmp_path / "certify.jsonl.gz"
+        source.write_bytes(gzip.compress(log.read_bytes()))
+        log.unlink()
+    seen, real = [], jsonl.read_unzipped
+    monkeypatch.setattr(jsonl, "read_unzipped", lambda path, limit: seen.append(path) or real(path, limit))
+    assert timeless(certify(log)) == whole and seen == [source]
 
 
 def test_parts_are_not_widened(shards):

@@ -16,7 +16,7 @@ import torch
 
 from smoothcert.audit.attack import Attack, Claim, Effort
 from smoothcert.audit.judgement import level_of_each
-from smoothcert.audit.log import AuditLog
+from smoothcert.audit.log import resume
 from smoothcert.certification.log import CertificationLog
 from smoothcert.certification.target import Target
 from smoothcert.data import ImageSet
@@ -97,10 +97,10 @@ def audit(
         "seed": voter.seed,
         "device": voter.device.type,
     }
-    log = AuditLog(out, decides, environment())
+    known, log = resume(out, decides, environment())
     try:
-        yield from log.rows
-        done = {row["index"] for row in log.rows}
+        yield from known
+        done = {row["index"] for row in known}
         for row in plan.certified:
             if row["index"] in done:
                 continue
