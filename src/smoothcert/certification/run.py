@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from smoothcert.certification.crew import Crew
+from smoothcert.certification.crew import Crew, owned
 from smoothcert.certification.log import CertificationLog, read_log, write_log, writer
 from smoothcert.certification.parts import as_one, files_of, part_path, selected, to_read
 from smoothcert.certification.selection import Selection
@@ -36,12 +36,15 @@ def certify_images(
     about: dict[str, Any],
     limit: int | None = None,
     crew: Crew | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
     """Yield every row of the log, old ones first, then new ones as they are certified and safely written.
 
     `about` is what there is to say of the model; `limit` ends after that many images of the selection, so that a
     later call can go on. Images that need fewer votes than others are finished earlier. In a crew each process
-    certifies images of its own and appends them to its own part of the log; the old rows are those of all parts.
+    certifies images of its own and appends them to its own part of the log; the old rows are those of all parts. While
+    it is iterated the log is locked: a second caller gets InputError. Who leads a crew keeps the lock until all are
+    done, and calls `meanwhile` now and then.
     """
     crew = crew or Crew()
     if procedure.noise != g.noise:
@@ -66,23 +69,25 @@ def certify_images(
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be at least 1, not {limit}")
     started = {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    refuse_packed(log)
-    earlier = _earlier(log, as_json(decides), alone=crew.part is None)
-    known = as_one(log, earlier).rows if earlier else []
-    path = log if crew.part is None else part_path(log, crew.part)
-    mine_before = next((file for file in earlier if file.path == path), None)
-    rows = writer(path, name, decides, environment() | started, mine_before)
-    try:
-        yield from known
-        done = {row["index"] for row in known}
-        mine = _open(g, data, crew.choose(images[:limit], done))
-        for image, certificate, seconds in g.certificates(procedure, mine, crew.room):
-            row = to_row(certificate, image.label, seconds)
-            rows.append(row)
-            crew.count_row()
-            yield row
-    finally:
-        rows.close()
+    with owned(log, crew):
+        refuse_packed(log)
+        earlier = _earlier(log, as_json(decides), alone=crew.part is None)
+        known = as_one(log, earlier).rows if earlier else []
+        path = log if crew.part is None else part_path(log, crew.part)
+        mine_before = next((file for file in earlier if file.path == path), None)
+        rows = writer(path, name, decides, environment() | started, mine_before)
+        try:
+            yield from known
+            done = {row["index"] for row in known}
+            mine = _open(g, data, crew.choose(images[:limit], done))
+            for image, certificate, seconds in g.certificates(procedure, mine, crew.room):
+                row = to_row(certificate, image.label, seconds)
+                rows.append(row)
+                crew.count_row()
+                yield row
+        finally:
+            rows.close()
+        crew.wait(meanwhile)
 
 
 def _earlier(log: Path, wanted: dict[str, Any], alone: bool) -> list[CertificationLog]:
