@@ -7,9 +7,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "smoothcert"
 
-EVERYWHERE = {"errors", "files", "environment", "heap", "processes", "reading", "run_folder"}
+EVERYWHERE = {"errors", "heap", "processes", "records"}
 MAY_USE = {
-    "records": set(),
     "stats": set(),
     "noise": set(),
     "attacks": set(),
@@ -20,21 +19,10 @@ MAY_USE = {
     "objectives": {"noise"},
     "recipes": {"noise", "objectives", "attacks", "paper"},
     "training": {"recipes", "objectives", "attacks", "noise", "models", "data"},
-    "certification": {"recipes", "procedures", "smoothed", "noise", "models", "data", "records"},
+    "certification": {"recipes", "procedures", "smoothed", "noise", "models", "data"},
     "paper": set(),
     "analysis": {"recipes", "certification", "procedures", "noise", "paper"},
-    "audit": {
-        "recipes",
-        "certification",
-        "procedures",
-        "smoothed",
-        "stats",
-        "noise",
-        "attacks",
-        "models",
-        "data",
-        "records",
-    },
+    "audit": {"recipes", "certification", "procedures", "smoothed", "stats", "noise", "attacks", "models", "data"},
     "reproduction": {"recipes", "analysis", "certification", "training", "paper", "data", "noise"},
 }
 ALLOWED = {**MAY_USE, "cli": set(MAY_USE), **{module: set() for module in EVERYWHERE}}

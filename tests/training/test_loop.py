@@ -14,7 +14,7 @@ from smoothcert.noise import Gaussian
 from smoothcert.objectives import Consistency, CrossEntropy, Objective
 from smoothcert.recipes import Recipe, StepDecay
 from smoothcert.recipes.schedule import LinearDecay
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.training import loop
 from smoothcert.training.checkpoint import previous
 from smoothcert.training.log import read_training_log

@@ -20,10 +20,10 @@ from smoothcert.audit.log import resume
 from smoothcert.certification.log import CertificationLog
 from smoothcert.certification.target import Target
 from smoothcert.data import ImageSet
-from smoothcert.environment import environment
 from smoothcert.errors import InputError
-from smoothcert.files import sole_owner
 from smoothcert.procedures.certificate import ABSTAIN
+from smoothcert.records.environment import environment
+from smoothcert.records.files import sole_owner
 from smoothcert.smoothed.votes import Voter
 
 

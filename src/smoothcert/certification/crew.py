@@ -12,8 +12,8 @@ from typing import Any
 
 from smoothcert.certification.parts import part_path
 from smoothcert.errors import InputError
-from smoothcert.files import sole_owner
 from smoothcert.processes import Place
+from smoothcert.records.files import sole_owner
 
 _POLL = 0.2  # seconds
 _MANY = 10**9

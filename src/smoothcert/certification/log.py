@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from smoothcert.files import write_atomically
+from smoothcert.records.files import write_atomically
 from smoothcert.records.jsonl import Kind, Log, Writer, encode, read
 
 FORMAT = "smoothcert certification log 1"

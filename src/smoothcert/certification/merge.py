@@ -9,7 +9,7 @@ from pathlib import Path
 from smoothcert.certification.log import read_log, write_log
 from smoothcert.certification.parts import Combined, combined, files_of, missing, whole_path
 from smoothcert.errors import InputError
-from smoothcert.files import sole_owner
+from smoothcert.records.files import sole_owner
 
 
 @dataclass(frozen=True)

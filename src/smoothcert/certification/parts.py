@@ -12,7 +12,7 @@ from smoothcert.certification.log import CertificationLog, read_log
 from smoothcert.certification.selection import Selection
 from smoothcert.errors import InputError
 from smoothcert.records.jsonl import begun
-from smoothcert.run_folder import RunFolder, differences
+from smoothcert.records.run_folder import RunFolder, differences
 
 _MARK = ".part-"
 

@@ -15,12 +15,12 @@ from smoothcert.certification.log import CertificationLog, read_log, write_log, 
 from smoothcert.certification.parts import as_one, files_of, part_path, selected, to_read
 from smoothcert.certification.selection import Selection
 from smoothcert.data import ImageSet
-from smoothcert.environment import environment
 from smoothcert.errors import InputError
 from smoothcert.procedures.certificate import Certificate
 from smoothcert.procedures.fixed import Fixed
 from smoothcert.procedures.procedure import Procedure
 from smoothcert.recipes import to_dict
+from smoothcert.records.environment import environment
 from smoothcert.records.jsonl import as_json, refuse_other_settings, refuse_packed
 from smoothcert.smoothed.classifier import SmoothedClassifier, refuse_values_outside
 from smoothcert.smoothed.drive import Image

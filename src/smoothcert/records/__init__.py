@@ -1,1 +1,1 @@
-"""What is written and read again: checksummed, and never anybody else's file."""
+"""What is written and read again: checked when it is read, locked while it is written."""

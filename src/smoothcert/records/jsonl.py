@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from smoothcert.errors import InputError
-from smoothcert.reading import read_unzipped
-from smoothcert.run_folder import differences
+from smoothcert.records.reading import read_unzipped
+from smoothcert.records.run_folder import differences
 
 _LIMIT = 2**30  # bytes: two million images
 _PACKED = b"\x1f\x8b"

@@ -15,13 +15,13 @@ from torch.optim import Optimizer
 
 from smoothcert import models
 from smoothcert.data import ImageSet
-from smoothcert.environment import environment
 from smoothcert.errors import InputError
-from smoothcert.files import sole_owner
 from smoothcert.models.weights import save_weights
 from smoothcert.noise.stream import generator_for
 from smoothcert.recipes import Recipe, to_dict
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.environment import environment
+from smoothcert.records.files import sole_owner
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from smoothcert.training.cost import PHASES, Stopwatch, peak_memory
 from smoothcert.training.log import write_log
