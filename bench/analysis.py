@@ -18,9 +18,10 @@ from smoothcert.analysis.metrics import default_radii
 from smoothcert.analysis.plots import plot_curves
 from smoothcert.analysis.report import Entry, render
 from smoothcert.analysis.tables import FORMATS
-from smoothcert.certification.log import FORMAT, encode
+from smoothcert.certification.log import FORMAT
 from smoothcert.noise import Gaussian
 from smoothcert.procedures.certificate import certify
+from smoothcert.records.jsonl import encode
 
 LOGS, ROWS, N, LIMIT = 10, 10_000, 100_000, 5.0
 

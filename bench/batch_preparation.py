@@ -26,10 +26,10 @@ from torch import Tensor, nn
 from smoothcert import data
 from smoothcert.data import Dataset
 from smoothcert.data.augment import CropAndFlip
-from smoothcert.environment import environment
 from smoothcert.models import build
 from smoothcert.noise import Gaussian
 from smoothcert.noise.stream import generator_for
+from smoothcert.records.environment import environment
 
 BATCH, PREPARED, WANTED = 256, 20, 5.0
 CPU = torch.device("cpu")

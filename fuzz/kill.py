@@ -28,7 +28,7 @@ from fuzz.forked import alone, ended, two, wait
 from smoothcert.certification.log import CertificationLog, read_log
 from smoothcert.certification.parts import files_of, read_whole
 from smoothcert.models.weights import digest, load_weights
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.training.log import read_training_log
 
 TRAIN = ("train", "mnist5k/consistency/0.50", "--set", "data=fake", "--threads", "1")

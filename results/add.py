@@ -11,8 +11,8 @@ from results.run import ALL_IMAGES
 from smoothcert.certification.log import read_log
 from smoothcert.certification.parts import files_of, missing
 from smoothcert.errors import InputError
-from smoothcert.files import write_atomically
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.files import write_atomically
+from smoothcert.records.run_folder import RunFolder
 
 RUNS = Path(__file__).parent / "runs"
 

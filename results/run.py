@@ -21,7 +21,7 @@ from smoothcert.errors import InputError
 from smoothcert.paper import Row, published
 from smoothcert.recipes import Recipe, from_dict, printed_rows
 from smoothcert.recipes.cost import passes_per_image
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.training.log import read_training_log
 
 ALL_IMAGES = "all.jsonl"  # beside certify.jsonl: a certification of all test images with few votes

@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "smoothcert"
 
-EVERYWHERE = {"errors", "files", "environment", "heap", "processes", "reading", "run_folder"}
+EVERYWHERE = {"errors", "heap", "processes", "records"}
 MAY_USE = {
     "stats": set(),
     "noise": set(),
@@ -53,6 +53,12 @@ def test_a_room_uses_only_the_rooms_it_may(file):
         return
     used = rooms_used(file.read_text())
     assert used <= ALLOWED[room] | EVERYWHERE | {room}, f"{room} reaches into {used - ALLOWED[room] - {room}}"
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if room_of(f) == "cli"], ids=lambda f: f.name)
+def test_commands_hold_no_lock(file):
+    """Whoever writes takes the lock: a caller of the library needs it as much."""
+    assert "sole_owner" not in file.read_text()
 
 
 def test_a_forbidden_import_would_be_seen():

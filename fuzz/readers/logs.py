@@ -10,9 +10,10 @@ from typing import Any
 
 from fuzz.mutate import TEXT, rezip, with_json
 from fuzz.readers.base import Reader, deep_texts, gzipped_heads
-from smoothcert.certification.log import FORMAT, encode
+from smoothcert.certification.log import FORMAT
 from smoothcert.noise import Gaussian
 from smoothcert.recipes import RECIPES, to_dict
+from smoothcert.records.jsonl import encode
 
 HEADER = {
     "data": {"name": "mnist", "split": "test", "images": 40, "fingerprint": "0"},
@@ -99,11 +100,11 @@ def audit_seeds() -> list[bytes]:
 
 
 def read_audit(path: Path) -> object:
-    from smoothcert.audit.log import AuditLog
+    from smoothcert.audit.log import resume
 
-    log = AuditLog(path, AUDIT, {})
-    log.close()
-    return log.rows
+    rows, writer = resume(path, AUDIT, {})
+    writer.close()
+    return rows
 
 
 def tsv_seeds() -> list[bytes]:

@@ -40,7 +40,7 @@ def read_recipe_file(path: Path) -> object:
 
 def read_run_recipe(path: Path) -> object:
     from smoothcert.recipes import from_dict
-    from smoothcert.run_folder import RunFolder
+    from smoothcert.records.run_folder import RunFolder
 
     path.replace(path.parent / "recipe.json")
     folder = RunFolder(path.parent)

@@ -3,9 +3,10 @@
 import numpy as np
 
 from smoothcert.analysis import Results
-from smoothcert.certification.log import FORMAT, encode
+from smoothcert.certification.log import FORMAT
 from smoothcert.noise import Gaussian
 from smoothcert.procedures.procedure import build
+from smoothcert.records.jsonl import encode
 
 ABOUT = {"n0": 100, "n": 1000, "alpha": 0.001, "noise": {"kind": "gaussian", "sigma": 0.5}}
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from smoothcert.certification.log import LogWriter, read_log
+from smoothcert.certification.log import read_log
 from smoothcert.certification.run import certify_images
 from smoothcert.certification.selection import Selection
 from smoothcert.data import load
@@ -135,20 +135,3 @@ def test_empty_selections_are_refused(bad):
         Selection(**bad)
     with pytest.raises(InputError, match="no image"):
         Selection(start=40).of(40)
-
-
-def test_a_full_disk_leaves_the_rows_before_it(tmp_path, monkeypatch):
-    import os
-
-    log = tmp_path / "log.jsonl"
-    writer = LogWriter(log, "x", {"a": 1}, {})
-    writer.append({"index": 0})
-
-    def full(handle):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError):
-        writer.append({"index": 1})
-    writer.close()
-    assert [row["index"] for row in read_log(log).rows] == [0]

@@ -10,7 +10,8 @@ from tests.cli.running import fails, smoothcert
 
 from smoothcert.analysis import read_all, read_results
 from smoothcert.certification.crew import Crew, Shard, Torchrun, crew_of
-from smoothcert.certification.log import LogWriter, encode, read_log, write_log
+from smoothcert.certification.log import read_log, write_log, writer
+from smoothcert.certification.merge import merge
 from smoothcert.certification.parts import combined, files_of, missing, part_path, read_whole, whole_path
 from smoothcert.certification.run import certify_images
 from smoothcert.certification.selection import Selection
@@ -20,6 +21,8 @@ from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
 from smoothcert.procedures.procedure import build
 from smoothcert.processes import Place
+from smoothcert.records import jsonl
+from smoothcert.records.jsonl import encode
 from smoothcert.smoothed.classifier import SmoothedClassifier
 from smoothcert.smoothed.drive import Image, drive
 
@@ -32,9 +35,9 @@ def f(x):
     return -torch.cdist(x.flatten(1).double(), PATTERNS.double())
 
 
-def certify(log, crew=None, procedure=CURVE, batch=100, every=2, f=f):
+def certify(log, crew=None, procedure=CURVE, batch=100, every=2, f=f, **more):
     g = SmoothedClassifier(f, Gaussian(0.5), 10, batch=batch)
-    return certify_images(g, TEST, log, procedure, Selection(every), "test", {"model": "nearest"}, None, crew)
+    return certify_images(g, TEST, log, procedure, Selection(every), "test", {"model": "nearest"}, None, crew, **more)
 
 
 def timeless(rows):
@@ -63,12 +66,17 @@ class Store:
         return self.counts[key]
 
 
+def logs_and_parts(folder):
+    return sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
+
+
 @pytest.mark.parametrize("processes", [1, 2, 3])
 @pytest.mark.parametrize("batch", [7, 64, 1000])
 def test_votes_do_not_depend_on_processes_batches_or_turns(tmp_path, whole, processes, batch):
     """f computes in float64 here, so that no vote can hang on the order of a sum."""
     log, store, turns = tmp_path / "log.jsonl", Store(), random.Random(batch)
     crews = [Torchrun(Place(rank, processes), store) for rank in range(processes)]
+    crews[0].wait = lambda show: None  # for the others, who are in this very thread
     working = [certify(log, crew, batch=batch) for crew in crews]
     rows = [next(working[0])]  # the first shares the work out
     while working:
@@ -182,7 +190,7 @@ def test_a_packed_log_is_gone_on_with_in_an_unpacked_copy(tmp_path, whole):
         with pytest.raises(InputError, match="packed"):
             list(certify(packed, every=every))
     with pytest.raises(InputError, match="packed"):
-        LogWriter(packed, "test", read_log(packed).decides, {})
+        writer(packed, "test", read_log(packed).decides, {}, read_log(packed))
     assert packed.read_bytes() == before
 
 
@@ -204,6 +212,77 @@ def test_a_log_of_fewer_images_is_gone_on_with(tmp_path, whole):
         with pytest.raises(InputError, match=words):
             list(certify(log, **changed))
         assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize("crew", [None, Shard(0, 3), Shard(2, 4)], ids=["alone", "shard", "another shard"])
+@pytest.mark.parametrize("parts", [0, 3])
+def test_a_resume_reads_every_file_once(tmp_path, monkeypatch, whole, parts, crew):
+    log = tmp_path / "certify.jsonl"
+    for made in [Shard(i, parts) for i in range(parts)] or [None]:
+        list(certify(log, made))
+    files, seen, real = files_of(log), [], jsonl.read_unzipped
+    monkeypatch.setattr(jsonl, "read_unzipped", lambda path, limit: seen.append(path) or real(path, limit))
+    assert timeless(certify(log, crew)) == whole and sorted(seen) == files
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_log_of_fewer_images_is_read_once(tmp_path, monkeypatch, whole, packed):
+    log = source = tmp_path / "certify.jsonl"
+    list(certify(log, every=8))
+    if packed:
+        source = tmp_path / "certify.jsonl.gz"
+        source.write_bytes(gzip.compress(log.read_bytes()))
+        log.unlink()
+    seen, real = [], jsonl.read_unzipped
+    monkeypatch.setattr(jsonl, "read_unzipped", lambda path, limit: seen.append(path) or real(path, limit))
+    assert timeless(certify(log)) == whole and seen == [source]
+
+
+def test_a_log_has_one_writer_at_a_time(tmp_path, whole):
+    log = tmp_path / "log.jsonl"
+    first = certify(log)
+    row = next(first)
+    before = log.read_bytes()
+    for second in (None, Shard(0, 2), Torchrun(Place(0, 2), Store())):
+        with pytest.raises(InputError, match="another process is busy"):
+            next(certify(log, second))
+        assert log.read_bytes() == before
+    first.close()
+    forgotten = certify(log)
+    assert next(forgotten) == row
+    del forgotten
+    assert timeless(certify(log)) == whole
+
+
+def test_shards_tolerate_each_other_but_not_themselves_and_nobody_else_them(tmp_path):
+    log = tmp_path / "log.jsonl"
+    working = [certify(log, Shard(i, 3)) for i in range(2)]
+    assert [next(rows)["index"] for rows in working]
+    for refused in (certify(log, Shard(1, 3)), certify(log), certify(log, Torchrun(Place(0, 2), Store()))):
+        with pytest.raises(InputError, match="another process is busy"):
+            next(refused)
+    with pytest.raises(InputError, match="another process is busy"):
+        merge([log])
+    working.clear()
+    assert len(merge([log], allow_gaps=True).files) == 2
+
+
+def test_who_leads_keeps_the_lock_until_all_are_done(tmp_path):
+    log, store, busy = tmp_path / "log.jsonl", Store(), []
+    second = Torchrun(Place(1, 2), store)
+
+    def meanwhile():
+        with pytest.raises(InputError, match="another process is busy"):
+            next(certify(log))
+        busy.append(second.written)
+        if len(busy) == 2:
+            second.count_row()
+
+    first = certify(log, Torchrun(Place(0, 2), store), meanwhile=meanwhile)
+    next(first)
+    assert next(second.choose(range(0), ())) > 0  # and is slow with it
+    assert len(list(first)) == 18 and busy == [19, 19, 20]
+    assert next(certify(log))
 
 
 def test_parts_are_not_widened(shards):
@@ -257,11 +336,11 @@ def test_two_certificates_of_one_image_that_differ_are_refused(shards, change):
 
 
 def test_parts_of_different_settings_are_refused_and_nothing_is_written(shards):
-    before = sorted(p.name for p in shards.parent.iterdir())
+    before = logs_and_parts(shards.parent)
     other = build("curve", Gaussian(0.5), n=301, radii=(0.0, 0.25, 0.5))
     with pytest.raises(InputError, match="n: 300 there, 301 asked for"):
         list(certify(shards, Shard(0, 4), other))
-    assert sorted(p.name for p in shards.parent.iterdir()) == before
+    assert logs_and_parts(shards.parent) == before
     log = read_log(part_path(shards, "0-of-3"))
     log.decides["seed"] = 5
     write_log(part_path(shards, "0-of-3"), log)

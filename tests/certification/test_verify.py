@@ -7,9 +7,9 @@ import sys
 import pytest
 from test_procedures import KINDS, run
 
-from smoothcert.certification.log import encode
 from smoothcert.certification.verify import verify
 from smoothcert.errors import InputError
+from smoothcert.records.jsonl import encode
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smoothcert.audit.log import AuditLog
-from smoothcert.certification.log import decode, encode
+from smoothcert.audit.log import resume
 from smoothcert.data import load
 from smoothcert.errors import InputError
+from smoothcert.records.jsonl import decode, encode
 from tests.cli.running import fails, smoothcert
 
 ROOT = Path(__file__).parents[2]
@@ -158,15 +158,15 @@ def test_a_file_that_is_no_audit_is_left_alone(tmp_path):
     for content in (b"notes\n", b"notes", encode({"format": "else"})):
         path.write_bytes(content)
         with pytest.raises(InputError, match="not an audit"):
-            AuditLog(path, {}, {})
+            resume(path, {}, {})
         assert path.read_bytes() == content
     path.unlink()
-    log = AuditLog(path, {"a": 1}, {})
-    log.append({"index": 1})
-    log.close()
+    _, writer = resume(path, {"a": 1}, {})
+    writer.append({"index": 1})
+    writer.close()
     path.write_bytes(path.read_bytes().replace(b'"index":1', b'"index":2'))
     with pytest.raises(InputError, match="line 2 is damaged"):
-        AuditLog(path, {"a": 1}, {})
+        resume(path, {"a": 1}, {})
 
 
 def test_selftest_says_what_it_tested_and_turns_red(tmp_path, monkeypatch):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from smoothcert.certification.log import encode
 from smoothcert.cli import COMMANDS, main
+from smoothcert.records.jsonl import encode
 
 
 @pytest.fixture

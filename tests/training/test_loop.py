@@ -14,7 +14,7 @@ from smoothcert.noise import Gaussian
 from smoothcert.objectives import Consistency, CrossEntropy, Objective
 from smoothcert.recipes import Recipe, StepDecay
 from smoothcert.recipes.schedule import LinearDecay
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.training import loop
 from smoothcert.training.checkpoint import previous
 from smoothcert.training.log import read_training_log
@@ -199,3 +199,15 @@ def test_progress_reports_every_step_and_epoch(tmp_path):
     events = list(train(RECIPE, tmp_path, TRAIN, TEST, CPU))
     assert [type(e) is Epoch for e in events] == ([False] * 5 + [True]) * 2
     assert json.dumps(events[-1].row)
+
+
+def test_a_run_folder_has_one_training_at_a_time(tmp_path, undisturbed):
+    first = train(RECIPE, tmp_path, TRAIN, TEST, CPU)
+    next(first)
+    with pytest.raises(InputError, match="another process is busy"):
+        run(tmp_path)
+    first.close()
+    forgotten = train(RECIPE, tmp_path, TRAIN, TEST, CPU)
+    next(forgotten)
+    del forgotten
+    assert run(tmp_path) == undisturbed

@@ -13,7 +13,7 @@ from smoothcert.certification.target import open_target
 from smoothcert.errors import InputError
 from smoothcert.models.weights import load_weights
 from smoothcert.recipes import Recipe, override
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.training.loop import build_network, train
 
 CPU = torch.device("cpu")

@@ -12,7 +12,7 @@ from tests.training.together import RECIPES, normalized, train_all
 from smoothcert.errors import InputError
 from smoothcert.models.weights import load_weights
 from smoothcert.processes import Place, place
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.training.log import read_training_log
 from smoothcert.training.loop import build_network
 from smoothcert.training.team import Processes, Team

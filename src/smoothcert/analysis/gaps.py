@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from smoothcert.analysis.canvas import canvas, draw_legend, legend_name, look
 from smoothcert.errors import InputError
-from smoothcert.reading import read_arrays
+from smoothcert.records.reading import read_arrays
 
 _LIMIT = 2**27  # bytes: ten thousand draws of ten methods take a megabyte
 

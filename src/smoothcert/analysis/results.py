@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from smoothcert.analysis.published import name_of_path
 from smoothcert.certification.parts import files_of, one_per_log, read_whole, whole_path
 from smoothcert.errors import InputError
-from smoothcert.reading import read_unzipped
+from smoothcert.records.reading import read_unzipped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

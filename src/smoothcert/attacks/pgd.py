@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from smoothcert.attacks.ball import project, require_ball, require_images, warmed_up
 from smoothcert.attacks.soft import TINY, ascent
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.reading import shown
+from smoothcert.records.reading import shown
 
 if TYPE_CHECKING:
     from torch import Tensor

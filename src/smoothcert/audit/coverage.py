@@ -33,7 +33,7 @@ def check_coverage(noise: Noise, points: int, seed: int, device: torch.device) -
         return torch.stack([-score, score], 1)
 
     g = SmoothedClassifier(f, noise, 2, seed=seed, device=device, image_dims=1)
-    certificates = g.certify(x, N0, N, ALPHA)
+    certificates = g.certify_batch(x, N0, N, ALPHA, index=0)
     wrong = sum(not c.abstained and (c.label != 1 or c.radius > m) for c, m in zip(certificates, margins, strict=True))
     k = np.arange(1, N + 1)
     expected = float(binom.pmf(k, N, P_A)[beta.ppf(ALPHA, k, N - k + 1) > P_A].sum())

@@ -16,13 +16,14 @@ import torch
 
 from smoothcert.audit.attack import Attack, Claim, Effort
 from smoothcert.audit.judgement import level_of_each
-from smoothcert.audit.log import AuditLog
+from smoothcert.audit.log import resume
 from smoothcert.certification.log import CertificationLog
 from smoothcert.certification.target import Target
 from smoothcert.data import ImageSet
-from smoothcert.environment import environment
 from smoothcert.errors import InputError
 from smoothcert.procedures.certificate import ABSTAIN
+from smoothcert.records.environment import environment
+from smoothcert.records.files import sole_owner
 from smoothcert.smoothed.votes import Voter
 
 
@@ -84,7 +85,8 @@ def audit(
 ) -> Iterator[dict[str, Any]]:
     """Yield every row of the audit, old ones first, then new ones as they are attacked and safely written.
 
-    The x' of a violation is kept beside the log, as OUT-IMAGE.npy.
+    The x' of a violation is kept beside the log, as OUT-IMAGE.npy. While it is iterated the log is locked: a second
+    caller gets InputError.
     """
     if not (math.isfinite(radius_factor) and radius_factor > 0):
         raise InputError(f"--radius-factor must be a positive number, not {radius_factor}")
@@ -97,22 +99,23 @@ def audit(
         "seed": voter.seed,
         "device": voter.device.type,
     }
-    log = AuditLog(out, decides, environment())
-    try:
-        yield from log.rows
-        done = {row["index"] for row in log.rows}
-        for row in plan.certified:
-            if row["index"] in done:
-                continue
-            clock = time.perf_counter()
-            x, _ = data.batch(torch.tensor([row["index"]]))
-            claim = Claim(row["index"], x[0], row["predict"], radius_factor * row["radius"])
-            found = Attack(voter, claim, effort, level_of_each(len(plan.chosen)))()
-            x_adv = found.pop("x", None)
-            if x_adv is not None:
-                np.save(out.with_name(f"{out.stem}-{claim.index}.npy"), x_adv)
-            found["seconds"] = round(time.perf_counter() - clock, 3)
-            log.append(found)
-            yield found
-    finally:
-        log.close()
+    with sole_owner(out.parent, out.name):
+        known, log = resume(out, decides, environment())
+        try:
+            yield from known
+            done = {row["index"] for row in known}
+            for row in plan.certified:
+                if row["index"] in done:
+                    continue
+                clock = time.perf_counter()
+                x, _ = data.batch(torch.tensor([row["index"]]))
+                claim = Claim(row["index"], x[0], row["predict"], radius_factor * row["radius"])
+                found = Attack(voter, claim, effort, level_of_each(len(plan.chosen)))()
+                x_adv = found.pop("x", None)
+                if x_adv is not None:
+                    np.save(out.with_name(f"{out.stem}-{claim.index}.npy"), x_adv)
+                found["seconds"] = round(time.perf_counter() - clock, 3)
+                log.append(found)
+                yield found
+        finally:
+            log.close()

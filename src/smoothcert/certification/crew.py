@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
 from collections.abc import Callable, Container, Iterator
+from pathlib import Path
 from typing import Any
 
+from smoothcert.certification.parts import part_path
 from smoothcert.errors import InputError
 from smoothcert.processes import Place
+from smoothcert.records.files import sole_owner
 
 _POLL = 0.2  # seconds
 _MANY = 10**9
@@ -114,6 +118,17 @@ class Torchrun(Crew):
             show()
             time.sleep(_POLL)
         show()
+
+
+@contextlib.contextmanager
+def owned(log: Path, crew: Crew) -> Iterator[None]:
+    """The locks of a process: on its part, and on the log, which shards share."""
+    with contextlib.ExitStack() as locks:
+        if crew.leads:
+            locks.enter_context(sole_owner(log.parent, log.name, shared=crew.tolerates_others))
+        if crew.part is not None:
+            locks.enter_context(sole_owner(log.parent, part_path(log, crew.part).name))
+        yield
 
 
 def crew_of(place: Place, shard: str | None) -> Crew:

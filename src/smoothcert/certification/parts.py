@@ -11,7 +11,8 @@ from typing import Any
 from smoothcert.certification.log import CertificationLog, read_log
 from smoothcert.certification.selection import Selection
 from smoothcert.errors import InputError
-from smoothcert.run_folder import RunFolder, differences
+from smoothcert.records.jsonl import begun
+from smoothcert.records.run_folder import RunFolder, differences
 
 _MARK = ".part-"
 
@@ -37,7 +38,7 @@ def to_read(log: Path) -> Path:
 def files_of(log: Path) -> list[Path]:
     """The log and its parts, as far as they are there and were begun: a crash can leave a file without a header."""
     beside = log.parent.glob(f"{glob.escape(log.stem + _MARK)}*{glob.escape(log.suffix)}")
-    return [path for path in (log, *sorted(beside)) if path.is_file() and _begun(path)]
+    return [path for path in (log, *sorted(beside)) if path.is_file() and begun(path)]
 
 
 def one_per_log(paths: Iterable[Path]) -> list[Path]:
@@ -45,19 +46,16 @@ def one_per_log(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(path if path.is_dir() else whole_path(path) for path in paths))
 
 
-def _begun(path: Path) -> bool:
-    with path.open("rb") as file:
-        first = file.readline()
-    return first.endswith(b"\n") or first.startswith(b"\x1f\x8b")  # gzip: packed when it was finished
-
-
 def read_whole(path: Path) -> CertificationLog:
     """The whole certification that a run folder, a log or one of its parts belongs to."""
     log = whole_path(path)
-    files = files_of(log)
-    if files in ([], [log]):
-        return read_log(log)
-    return replace(combined([read_log(file) for file in files]).log, path=log)
+    return as_one(log, [read_log(file) for file in files_of(log) or [log]])
+
+
+def as_one(log: Path, files: Sequence[CertificationLog]) -> CertificationLog:
+    """What `files_of` the log hold, taken together."""
+    alone = [file.path for file in files] == [log]
+    return files[0] if alone else replace(combined(files).log, path=log)
 
 
 @dataclass(frozen=True)

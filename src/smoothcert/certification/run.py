@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from smoothcert.certification.crew import Crew
-from smoothcert.certification.log import CertificationLog, LogWriter, refuse_packed, write_log
-from smoothcert.certification.parts import files_of, part_path, read_whole, selected, to_read
+from smoothcert.certification.crew import Crew, owned
+from smoothcert.certification.log import CertificationLog, read_log, write_log, writer
+from smoothcert.certification.parts import as_one, files_of, part_path, selected, to_read
 from smoothcert.certification.selection import Selection
 from smoothcert.data import ImageSet
-from smoothcert.environment import environment
 from smoothcert.errors import InputError
 from smoothcert.procedures.certificate import Certificate
 from smoothcert.procedures.fixed import Fixed
 from smoothcert.procedures.procedure import Procedure
 from smoothcert.recipes import to_dict
-from smoothcert.run_folder import differences
+from smoothcert.records.environment import environment
+from smoothcert.records.jsonl import as_json, refuse_other_settings, refuse_packed
 from smoothcert.smoothed.classifier import SmoothedClassifier, refuse_values_outside
 from smoothcert.smoothed.drive import Image
 
@@ -37,12 +36,15 @@ def certify_images(
     about: dict[str, Any],
     limit: int | None = None,
     crew: Crew | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
     """Yield every row of the log, old ones first, then new ones as they are certified and safely written.
 
     `about` is what there is to say of the model; `limit` ends after that many images of the selection, so that a
     later call can go on. Images that need fewer votes than others are finished earlier. In a crew each process
-    certifies images of its own and appends them to its own part of the log; the old rows are those of all parts.
+    certifies images of its own and appends them to its own part of the log; the old rows are those of all parts. While
+    it is iterated the log is locked: a second caller gets InputError. Who leads a crew keeps the lock until all are
+    done, and calls `meanwhile` now and then.
     """
     crew = crew or Crew()
     if procedure.noise != g.noise:
@@ -67,45 +69,45 @@ def certify_images(
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be at least 1, not {limit}")
     started = {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    refuse_packed(log)
-    known = _known(log, decides, alone=crew.part is None)
-    path = log if crew.part is None else part_path(log, crew.part)
-    writer = LogWriter(path, name, decides, environment() | started)
-    try:
-        yield from known
-        done = {row["index"] for row in known}
-        mine = _open(g, data, crew.choose(images[:limit], done))
-        for image, certificate, seconds in g.certificates(procedure, mine, crew.room):
-            row = to_row(certificate, image.label, seconds)
-            writer.append(row)
-            crew.count_row()
-            yield row
-    finally:
-        writer.close()
+    with owned(log, crew):
+        refuse_packed(log)
+        earlier = _earlier(log, as_json(decides), alone=crew.part is None)
+        known = as_one(log, earlier).rows if earlier else []
+        path = log if crew.part is None else part_path(log, crew.part)
+        mine_before = next((file for file in earlier if file.path == path), None)
+        rows = writer(path, name, decides, environment() | started, mine_before)
+        try:
+            yield from known
+            done = {row["index"] for row in known}
+            mine = _open(g, data, crew.choose(images[:limit], done))
+            for image, certificate, seconds in g.certificates(procedure, mine, crew.room):
+                row = to_row(certificate, image.label, seconds)
+                rows.append(row)
+                crew.count_row()
+                yield row
+        finally:
+            rows.close()
+        crew.wait(meanwhile)
 
 
-def _known(log: Path, decides: dict[str, Any], alone: bool) -> list[dict[str, Any]]:
-    """The rows of the log and of all its parts, whoever wrote them; refused if they were made with other settings.
+def _earlier(log: Path, wanted: dict[str, Any], alone: bool) -> list[CertificationLog]:
+    """The log and all its parts, whoever wrote them, each read once; refused if they were made with other settings.
 
     A log of fewer images is no other: every 100th are among every 10th, so it is gone on with. A packed one is gone on
     with in an unpacked copy.
     """
     source = to_read(log)
-    if not files_of(source):
+    found = [read_log(file) for file in files_of(source)]
+    if not found:
         return []
-    whole = read_whole(source)
-    wanted = replace(whole, decides=json.loads(json.dumps(decides)))  # tuples are lists there
-    if source == log and whole.decides == wanted.decides:
-        return whole.rows
-    if alone and files_of(source) == [source] and _is_part_of(whole, wanted):
-        write_log(log, wanted)
-        return whole.rows
-    if whole.decides == wanted.decides:
-        raise InputError(
-            f"{source}: is packed and cannot be gone on with by several: gunzip it, or choose another --out"
-        )
-    found = differences(whole.decides, wanted.decides)
-    raise InputError(f"{source}: was made with other settings ({found}): choose another --out")
+    whole = as_one(source, found)
+    if source == log and whole.decides == wanted:
+        return found
+    new = replace(whole, decides=wanted)
+    if alone and found == [whole] and _is_part_of(whole, new):
+        return [write_log(log, new)]
+    refuse_other_settings(source, whole.decides, wanted)
+    raise InputError(f"{source}: is packed and cannot be gone on with by several: gunzip it, or choose another --out")
 
 
 def _is_part_of(old: CertificationLog, new: CertificationLog) -> bool:

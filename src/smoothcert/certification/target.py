@@ -18,7 +18,7 @@ from smoothcert.models.opened import open_model
 from smoothcert.models.weights import digest, load_weights
 from smoothcert.noise import Noise
 from smoothcert.recipes.serialize import noise_from_dict
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.smoothed.classifier import SmoothedClassifier
 
 

@@ -14,8 +14,8 @@ from smoothcert.errors import InputError
 from smoothcert.procedures.certificate import conclude
 from smoothcert.procedures.evidence import Counts, Evidence, Look
 from smoothcert.procedures.procedure import Procedure, procedure_of
-from smoothcert.reading import shown
 from smoothcert.recipes.serialize import noise_from_dict
+from smoothcert.records.reading import shown
 
 
 @dataclass(frozen=True)

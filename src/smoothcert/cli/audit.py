@@ -66,7 +66,6 @@ class Audit:
         from smoothcert.certification.parts import read_whole
         from smoothcert.certification.target import open_target
         from smoothcert.cli.display import bar
-        from smoothcert.files import sole_owner
         from smoothcert.recipes.serialize import noise_from_dict
         from smoothcert.smoothed.votes import Voter
 
@@ -87,7 +86,7 @@ class Audit:
         memory_format = getattr(target.f, "memory_format", torch.contiguous_format)
         voter = Voter(target.f, noise, target.num_classes, self.seed, None, device, memory_format)
         rows: list[dict[str, Any]] = []
-        with sole_owner(out.parent, out.name), bar() as progress:
+        with bar() as progress:
             task = progress.add_task(f"audit {target.name}", total=len(chosen.certified), note="")
             for row in audit(chosen, voter, test_set, effort, out, self.radius_factor):
                 rows.append(row)

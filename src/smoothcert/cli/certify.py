@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -122,7 +120,7 @@ def certify_showing(
     target.require_fit(test_set)
     log, crew = out or target.log, crew or Crew()
     images = selection.of(len(test_set))[:limit]
-    with owned(log, crew), bar() as progress:
+    with bar() as progress:
         task = progress.add_task(f"certify {target.name}", total=len(images), note="")
         radii, correct, known, note = 0.0, 0, 0, ""
 
@@ -130,7 +128,7 @@ def certify_showing(
             left = len(images) - known if crew.todo is None else crew.todo
             progress.update(task, completed=known + crew.written, total=known + left, note=note)
 
-        rows = certify_images(g, test_set, log, procedure, selection, target.name, target.about, limit, crew)
+        rows = certify_images(g, test_set, log, procedure, selection, target.name, target.about, limit, crew, show)
         for seen, row in enumerate(rows, 1):
             radii, correct = radii + row["radius"] * row["correct"], correct + row["correct"]
             so_far = (
@@ -139,19 +137,4 @@ def certify_showing(
             note = f"{so_far}  {row['seconds']:.1f} s/image"
             known += crew.todo is None  # rows of earlier calls come first
             show()
-        crew.wait(show)
     return log
-
-
-@contextlib.contextmanager
-def owned(log: Path, crew: Crew) -> Iterator[None]:
-    """The locks of a process: on its part, and on the log, which shards share."""
-    from smoothcert.certification.parts import part_path
-    from smoothcert.files import sole_owner
-
-    with contextlib.ExitStack() as locks:
-        if crew.leads:
-            locks.enter_context(sole_owner(log.parent, log.name, shared=crew.tolerates_others))
-        if crew.part is not None:
-            locks.enter_context(sole_owner(log.parent, part_path(log, crew.part).name))
-        yield

@@ -58,7 +58,7 @@ def _entry(run: Path) -> dict[str, Any]:
     from smoothcert.analysis.cost import cost, printed_cost
     from smoothcert.certification.parts import files_of, to_read
     from smoothcert.recipes import find, from_dict
-    from smoothcert.run_folder import RunFolder
+    from smoothcert.records.run_folder import RunFolder
     from smoothcert.training.log import read_training_log
 
     folder = RunFolder(run)

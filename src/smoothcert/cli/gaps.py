@@ -36,7 +36,7 @@ class Gaps:
         import numpy as np
 
         from smoothcert.certification.target import open_target
-        from smoothcert.files import write_atomically
+        from smoothcert.records.files import write_atomically
         from smoothcert.reproduction.gaps import gaps_at
 
         if not self.runs:

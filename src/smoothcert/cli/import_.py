@@ -29,13 +29,13 @@ class Import:
 
     def __call__(self) -> None:
         from smoothcert.data import DATASETS
-        from smoothcert.environment import environment
         from smoothcert.errors import did_you_mean
         from smoothcert.models.foreign import load_checkpoint
         from smoothcert.models.weights import save_weights
         from smoothcert.noise import Gaussian
         from smoothcert.recipes import to_dict
-        from smoothcert.run_folder import RunFolder
+        from smoothcert.records.environment import environment
+        from smoothcert.records.run_folder import RunFolder
 
         if self.dataset not in DATASETS:
             raise InputError(f"unknown data set {self.dataset!r}{did_you_mean(self.dataset, DATASETS)}")

@@ -108,7 +108,7 @@ def read_image(path: Path, shape: tuple[int, ...]) -> Tensor:
     import torch
 
     from smoothcert.data.image import decoded
-    from smoothcert.reading import parse_array, read_bytes
+    from smoothcert.records.reading import parse_array, read_bytes
 
     channels, height, width = shape
     wanted = f"the model takes {channels}×{height}×{width}"

@@ -40,7 +40,7 @@ class Report:
         from smoothcert.analysis.report import render
         from smoothcert.certification.parts import one_per_log
         from smoothcert.cli.logs import readable
-        from smoothcert.files import write_atomically
+        from smoothcert.records.files import write_atomically
 
         logs = one_per_log(self.logs)
         if len(self.paper) > len(logs):
@@ -56,7 +56,7 @@ class Report:
     def _entry(self, results: Results, word: str) -> Entry:
         from smoothcert.analysis.report import Entry
         from smoothcert.paper import find
-        from smoothcert.run_folder import RunFolder
+        from smoothcert.records.run_folder import RunFolder
         from smoothcert.training.log import read_training_log
 
         rows = None if word == "auto" else () if word == "none" else (find(word),)

@@ -127,7 +127,7 @@ class Reproduce:
         from smoothcert.cli.train import train_showing
         from smoothcert.procedures.fixed import Fixed
         from smoothcert.recipes import to_dict
-        from smoothcert.run_folder import RunFolder
+        from smoothcert.records.run_folder import RunFolder
 
         recipe, run, wanted = task.recipe, RunFolder(task.folder), task.certification
         device = self.machine.ready()

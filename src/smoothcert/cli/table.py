@@ -32,7 +32,7 @@ class Table:
         from smoothcert.analysis.tables import FORMATS, cells
         from smoothcert.cli.display import print_table
         from smoothcert.cli.logs import readable
-        from smoothcert.files import write_atomically
+        from smoothcert.records.files import write_atomically
 
         if any(not 0 <= r < float("inf") for r in self.radii):
             raise InputError("--radii must be numbers >= 0")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,17 +46,15 @@ class Train:
 def train_showing(recipe: Recipe, folder: Path, machine: Machine) -> dict[str, Any]:
     """Train to the end with a progress bar; the last epoch's row of the log, empty in all processes but the first."""
     from smoothcert.cli.display import at_most_every, bar
-    from smoothcert.files import sole_owner
     from smoothcert.processes import place
-    from smoothcert.run_folder import RunFolder
+    from smoothcert.records.run_folder import RunFolder
     from smoothcert.training.log import read_training_log
     from smoothcert.training.loop import Epoch, train
     from smoothcert.training.team import joined
 
     device, here = machine.ready(), place()
     train_set, test_set = machine.load(recipe.data, "train"), machine.load(recipe.data, "test")
-    owner = sole_owner(folder, "train") if here.first else contextlib.nullcontext()
-    with owner, joined(here, device) as team, bar() as progress:
+    with joined(here, device) as team, bar() as progress:
         task = progress.add_task(folder.name, total=None, note="")
         events = train(recipe, folder, train_set, test_set, device, team)
         for event, due in at_most_every(0.5, events):

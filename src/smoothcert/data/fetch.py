@@ -18,8 +18,8 @@ from smoothcert.data import cifar10
 from smoothcert.data.folder import data_root
 from smoothcert.data.mnist import FASHION_MNIST, MNIST
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.files import write_atomically
-from smoothcert.reading import read_up_to, shown
+from smoothcert.records.files import write_atomically
+from smoothcert.records.reading import read_up_to, shown
 
 _LIMIT = 2**28  # bytes: the largest file here, CIFAR-10's archive, has 170 million; unpacked 185 million
 _MOST_MEMBERS = 100  # CIFAR-10 has nine

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothcert.errors import InputError
-from smoothcert.reading import read_unzipped
+from smoothcert.records.reading import read_unzipped
 
 _UINT8 = 8
 _LIMIT = 2**26  # bytes: MNIST has 47 million; more is not read, whatever a header claims

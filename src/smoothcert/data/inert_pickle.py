@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothcert.errors import InputError
-from smoothcert.reading import shown
+from smoothcert.records.reading import shown
 
 _HASHING = (pickle.FROZENSET, pickle.ADDITEMS)  # see _Inert._set_items
 _GROWING = (pickle.BYTEARRAY8,)  # makes room for as many bytes as the file names

@@ -15,7 +15,7 @@ from smoothcert.models.freeze import Frozen, frozen
 from smoothcert.models.imagenet_resnet import ImageNetResNet
 from smoothcert.models.lenet import LeNet
 from smoothcert.models.normalize import renormalize
-from smoothcert.reading import shown
+from smoothcert.records.reading import shown
 
 MODELS: dict[str, Callable[[int], nn.Module]] = {
     "lenet": LeNet,

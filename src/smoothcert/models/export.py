@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from smoothcert.errors import InputError
-from smoothcert.files import write_atomically
 from smoothcert.models.extra import one_line, optional
 from smoothcert.models.freeze import frozen
 from smoothcert.models.onnx import OnnxModel
 from smoothcert.models.weights import load_weights, save_weights
+from smoothcert.records.files import write_atomically
 
 _TOLERANCE = 1e-4  # of the largest logit: other kernels sum float32 in another order
 _IMAGES = 16

@@ -14,7 +14,7 @@ from smoothcert.errors import InputError, did_you_mean
 from smoothcert.models import MODELS, build
 from smoothcert.models.normalize import NORMALIZATIONS, Normalize, renormalize
 from smoothcert.models.pth import State, read_state
-from smoothcert.reading import shown
+from smoothcert.records.reading import shown
 
 ALIASES = {"resnet50": "imagenet_resnet50", "resnet110": "cifar_resnet110", "densenet40": "cifar_densenet40"}
 """what others call our networks, where they do not call them as we do"""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.reading import shown
+from smoothcert.records.reading import shown
 
 CIFAR10 = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))

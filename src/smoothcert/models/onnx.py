@@ -14,7 +14,7 @@ from torch import Tensor
 
 from smoothcert.errors import InputError
 from smoothcert.models.extra import one_line, optional
-from smoothcert.reading import shown
+from smoothcert.records.reading import shown
 
 _MOST_NUMBERS = 2**26  # of one input: 256 photographs have 39 million
 _PROVIDERS = ("CUDAExecutionProvider", "CPUExecutionProvider")

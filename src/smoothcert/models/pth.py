@@ -17,7 +17,7 @@ from torch import Tensor
 from smoothcert.errors import InputError
 from smoothcert.models.extra import one_line
 from smoothcert.models.pickle_program import OLD_HEAD, Refused, look_through
-from smoothcert.reading import NOT_ZIP, shown
+from smoothcert.records.reading import NOT_ZIP, shown
 
 _WEIGHTS = ("state_dict", "net", "model_state_dict", "model")
 

@@ -14,9 +14,9 @@ from safetensors.torch import save as serialize
 from torch import Tensor
 
 from smoothcert.errors import InputError
-from smoothcert.files import write_atomically
 from smoothcert.models.extra import one_line
-from smoothcert.reading import parse_json
+from smoothcert.records.files import write_atomically
+from smoothcert.records.reading import parse_json
 
 _KEY = "smoothcert"
 

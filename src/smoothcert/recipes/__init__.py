@@ -6,7 +6,6 @@ from pathlib import Path
 
 from smoothcert.errors import InputError
 from smoothcert.paper import Row, rows
-from smoothcert.reading import shown
 from smoothcert.recipes import (
     demo,
     fast,
@@ -25,6 +24,7 @@ from smoothcert.recipes.schedule import Schedule, StepDecay
 from smoothcert.recipes.serialize import from_dict, to_dict
 from smoothcert.recipes.settings import Settings, follows
 from smoothcert.recipes.toml import to_toml
+from smoothcert.records.reading import shown
 
 RECIPES: dict[str, Recipe] = {
     **demo.RECIPES,

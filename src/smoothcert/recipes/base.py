@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from smoothcert.errors import InputError
 from smoothcert.objectives import Objective
-from smoothcert.reading import shown
 from smoothcert.recipes.schedule import Schedule
+from smoothcert.records.reading import shown
 
 _MOST = 10**9  # of anything: more is a slip, and infinity would train nothing
 

@@ -6,9 +6,9 @@ import tomllib
 from pathlib import Path
 
 from smoothcert.errors import InputError
-from smoothcert.reading import parse_json, read_bytes, shallow, shown
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.serialize import from_dict
+from smoothcert.records.reading import parse_json, read_bytes, shallow, shown
 
 _LIMIT = 2**14  # bytes: a recipe has some twenty values; tomllib needs the square of a name's parts
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.reading import shown
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.serialize import from_dict, to_dict
+from smoothcert.records.reading import shown
 
 _ELSEWHERE = {"seed": "--seed", "reduced": "--scale"}
 

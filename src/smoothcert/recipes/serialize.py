@@ -9,9 +9,9 @@ from smoothcert.attacks import ATTACKS
 from smoothcert.errors import InputError, did_you_mean
 from smoothcert.noise import NOISES, Noise
 from smoothcert.objectives import TERMS, Objective
-from smoothcert.reading import shown
 from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.schedule import SCHEDULES
+from smoothcert.records.reading import shown
 
 _KINDS: dict[str, type] = {**NOISES, **TERMS, **ATTACKS, **SCHEDULES}
 _NAMES = {kind: name for name, kind in _KINDS.items()}

@@ -11,7 +11,7 @@ from smoothcert.errors import InputError
 from smoothcert.paper import TABLES, Row, costs, rows
 from smoothcert.recipes import Certification, Recipe, matching, printed_rows, real_name
 from smoothcert.recipes.cost import estimate
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.run_folder import RunFolder
 
 # The tables whose rows a figure draws. What figure 3 shows our sources do not say; it is taken to be ImageNet's curves,
 # which no other figure has. Figure 1 looks at networks, not at certificates; nor do they name its σ: 0.5 here.

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -159,7 +159,7 @@ class SmoothedClassifier:
         bound: str = "single",
         radii: Sequence[float] | None = None,
         label: int | None = None,
-    ) -> Any:
+    ) -> Certificate:
         """A class and the radius within which g keeps it, or ABSTAIN: true with probability ≥ 1 − α.
 
         Args:
@@ -184,9 +184,6 @@ class SmoothedClassifier:
             >>> c.label, round(c.radius, 3), c.follows
             (2, 0.246, True)
         """
-        if x.dim() == self.image_dims + 1 and index is None and label is None:
-            # `audit.coverage` gives a batch: once it calls certify_batch, this goes and the type is Certificate.
-            return self.certify_batch(x, n0, n, alpha, procedure=procedure, bound=bound, radii=radii)
         return self.certify_batch(
             self._alone(x, "certify_batch"),
             n0,

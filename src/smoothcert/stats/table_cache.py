@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smoothcert.errors import InputError
-from smoothcert.reading import read_arrays
+from smoothcert.records.reading import read_arrays
 from smoothcert.stats.group_sequential import SequentialTable, sequential_table
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from smoothcert.errors import InputError
-from smoothcert.files import write_atomically
-from smoothcert.reading import parse_json, read_bytes
+from smoothcert.records.files import write_atomically
+from smoothcert.records.reading import parse_json, read_bytes
 
 _LIMIT = 2**26  # bytes: an epoch takes half a kilobyte
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ from torch.optim import Optimizer
 
 from smoothcert import models
 from smoothcert.data import ImageSet
-from smoothcert.environment import environment
 from smoothcert.errors import InputError
 from smoothcert.models.weights import save_weights
 from smoothcert.noise.stream import generator_for
 from smoothcert.recipes import Recipe, to_dict
-from smoothcert.run_folder import RunFolder
+from smoothcert.records.environment import environment
+from smoothcert.records.files import sole_owner
+from smoothcert.records.run_folder import RunFolder
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from smoothcert.training.cost import PHASES, Stopwatch, peak_memory
 from smoothcert.training.log import write_log
@@ -60,10 +62,18 @@ def train(
     """Train until the recipe's last epoch, going on from the folder's checkpoint; at the end write the model.
 
     Killed at any instant and called again it ends with the same weights, bit for bit on one kind of machine. In a team
-    all processes call it; only the first reads and writes the folder.
+    all processes call it; only the first reads and writes the folder. While it is iterated the folder is locked: a
+    second caller gets InputError.
     """
-    run, description, team = RunFolder(folder), to_dict(recipe), team or Team()
-    writes = team.place.first
+    team = team or Team()
+    with sole_owner(folder, "train") if team.place.first else contextlib.nullcontext():
+        yield from _train(recipe, folder, train_set, test_set, device, team)
+
+
+def _train(
+    recipe: Recipe, folder: Path, train_set: ImageSet, test_set: ImageSet, device: torch.device, team: Team
+) -> Iterator[Step | Epoch]:
+    run, description, writes = RunFolder(folder), to_dict(recipe), team.place.first
     if writes:
         if run.cannot_go_on:
             raise InputError(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from smoothcert.errors import InputError
-from smoothcert.files import write_atomically
-from smoothcert.reading import parse_json, read_bytes, shown
+from smoothcert.records.files import write_atomically
+from smoothcert.records.reading import parse_json, read_bytes, shown
 
 _LIMIT = 2**14  # bytes: a recipe has some twenty values
 

@@ -14,8 +14,8 @@ from hypothesis.extra import numpy as arrays
 from smoothcert.analysis import read_results
 from smoothcert.errors import InputError
 from smoothcert.models.pickle_program import OLD_HEAD, Refused, look_through
-from smoothcert.reading import parse_array, parse_json, read_arrays, read_unzipped, read_up_to, shown
 from smoothcert.recipes import RECIPES, find, from_dict, to_dict
+from smoothcert.records.reading import parse_array, parse_json, read_arrays, read_unzipped, read_up_to, shown
 from smoothcert.training.log import read_training_log
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)

@@ -1,0 +1,1 @@
+"""What is written and read again: checked when it is read, locked while it is written."""
