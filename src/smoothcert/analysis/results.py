@@ -69,14 +69,14 @@ class Results:
     @property
     def acr_interval(self) -> tuple[float, float] | None:
         """ACR ± t₍ₙ₋₁₎ · s/√n: its 95 % interval for other images like these; None without an ACR, or of one image."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         from smoothcert.analysis.metrics import summarize
 
         found = summarize(self, [])
         if found.acr is None or len(self) < 2:
             return None
-        reach = float(t.ppf(0.975, len(self) - 1)) * found.acr_standard_error
+        reach = float(stdtrit(len(self) - 1, 0.975)) * found.acr_standard_error
         return found.acr - reach, found.acr + reach
 
     def certified_accuracy(self, r: float) -> float:
