@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from smoothcert.heap import keep_freed_memory
+from smoothcert.machine.heap import keep_freed_memory
 from smoothcert.models.lenet import LeNet
 from smoothcert.recipes import find
 

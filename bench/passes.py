@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from smoothcert import models
-from smoothcert.heap import keep_freed_memory
+from smoothcert.machine.heap import keep_freed_memory
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import Objective
 from smoothcert.objectives.cross_entropy import CrossEntropy

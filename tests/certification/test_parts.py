@@ -18,9 +18,9 @@ from smoothcert.certification.selection import Selection
 from smoothcert.certification.verify import verify
 from smoothcert.data import load
 from smoothcert.errors import InputError
+from smoothcert.machine.processes import Place
 from smoothcert.noise import Gaussian
 from smoothcert.procedures.procedure import build
-from smoothcert.processes import Place
 from smoothcert.records import jsonl
 from smoothcert.records.jsonl import encode
 from smoothcert.smoothed.classifier import SmoothedClassifier

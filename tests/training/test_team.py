@@ -10,8 +10,8 @@ import torch
 from tests.training.together import RECIPES, normalized, train_all
 
 from smoothcert.errors import InputError
+from smoothcert.machine.processes import Place, place
 from smoothcert.models.weights import load_weights
-from smoothcert.processes import Place, place
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.training.log import read_training_log
 from smoothcert.training.loop import build_network

@@ -8,9 +8,9 @@ import torch
 from smoothcert.attacks import PGD
 from smoothcert.data import load
 from smoothcert.data.dataset import Dataset
+from smoothcert.machine.processes import place
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
-from smoothcert.processes import place
 from smoothcert.recipes import Recipe, StepDecay
 from smoothcert.training.loop import Epoch, train
 from smoothcert.training.team import joined

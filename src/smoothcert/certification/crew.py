@@ -12,7 +12,7 @@ from typing import Any
 
 from smoothcert.certification.parts import part_path
 from smoothcert.errors import InputError
-from smoothcert.processes import Place
+from smoothcert.machine.processes import Place
 from smoothcert.records.files import sole_owner
 
 _POLL = 0.2  # seconds

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from smoothcert import __version__
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.processes import place
+from smoothcert.machine.processes import place
 
 COMMANDS = {
     "demo": "train and certify two classifiers on real digits, and compare them",

@@ -65,8 +65,8 @@ class Certify:
         from smoothcert.certification.crew import crew_of
         from smoothcert.certification.selection import Selection
         from smoothcert.certification.target import open_target
+        from smoothcert.machine.processes import place
         from smoothcert.procedures.procedure import build
-        from smoothcert.processes import place
 
         selection = Selection(self.every, *(self.range or (0, None)))
         device = self.machine.ready()

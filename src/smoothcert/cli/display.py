@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from smoothcert.processes import place
+from smoothcert.machine.processes import place
 
 
 def bar() -> Progress:

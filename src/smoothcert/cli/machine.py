@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smoothcert.errors import InputError
-from smoothcert.heap import keep_freed_memory
-from smoothcert.processes import die_with_launcher, place
+from smoothcert.machine.heap import keep_freed_memory
+from smoothcert.machine.processes import die_with_launcher, place
 
 if TYPE_CHECKING:
     import torch

@@ -46,7 +46,7 @@ class Train:
 def train_showing(recipe: Recipe, folder: Path, machine: Machine) -> dict[str, Any]:
     """Train to the end with a progress bar; the last epoch's row of the log, empty in all processes but the first."""
     from smoothcert.cli.display import at_most_every, bar
-    from smoothcert.processes import place
+    from smoothcert.machine.processes import place
     from smoothcert.records.run_folder import RunFolder
     from smoothcert.training.log import read_training_log
     from smoothcert.training.loop import Epoch, train

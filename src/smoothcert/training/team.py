@@ -11,7 +11,7 @@ from torch import Tensor, distributed, nn
 from torch.optim import Optimizer
 
 from smoothcert.errors import InputError
-from smoothcert.processes import Place
+from smoothcert.machine.processes import Place
 from smoothcert.training.checkpoint import Position
 from smoothcert.training.global_batch_norm import with_global_batch_norm
 from smoothcert.training.optimizer import restore, state_of

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from smoothcert.heap import keep_freed_memory
+from smoothcert.machine.heap import keep_freed_memory
 
 FAULTS_OF_TEN_BUFFERS = """
 import resource
-from smoothcert.heap import keep_freed_memory
+from smoothcert.machine.heap import keep_freed_memory
 {setting}
 def fill():
     b"x" * (48 << 20)
