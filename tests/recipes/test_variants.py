@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from smoothcert.attacks import PGD
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
-from smoothcert.objectives import MACER, Consistency
+from smoothcert.objectives import MACER, TERMS, Consistency, CrossEntropy
 from smoothcert.recipes import (
     RECIPES,
     Certification,
@@ -145,3 +145,20 @@ def test_adam_is_asked_for_by_its_second_moment_and_taken_away_again() -> None:
     assert override(adam, ["second_moment=none", "lr=0.01"]) == sgd and "second_moment" not in to_dict(sgd)
     with pytest.raises(InputError, match="second_moment must lie between 0 and 1"):
         override(sgd, ["second_moment=2"])
+
+
+def test_a_part_that_nobody_could_read_back_is_refused_and_one_listed_later_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @dataclass(frozen=True)
+    class Mine(CrossEntropy):
+        weight: float = 2.0
+
+    recipe = find("mnist/gaussian/0.50")
+    mine = replace(recipe, objective=replace(recipe.objective, terms=(Mine(),)))
+    with pytest.raises(InputError, match="Mine has no name in recipes"):
+        to_dict(mine)
+    with pytest.raises(InputError, match="function has no name in recipes"):
+        to_dict(replace(recipe, schedule=lambda epoch, epochs: 1.0))  # type: ignore[arg-type]
+    monkeypatch.setitem(TERMS, "mine", Mine)
+    assert to_dict(mine)["objective"]["terms"] == [{"kind": "mine", "weight": 2.0}] and from_dict(to_dict(mine)) == mine

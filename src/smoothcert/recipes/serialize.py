@@ -13,8 +13,6 @@ from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.schedule import SCHEDULES
 from smoothcert.records.reading import shown
 
-_KINDS: dict[str, type] = {**NOISES, **TERMS, **ATTACKS, **SCHEDULES}
-_NAMES = {kind: name for name, kind in _KINDS.items()}
 # Fields younger than runs in use, and what those had: left out at that value, so that such a run is still its recipe's.
 _UNSAID = {"damping": "image", "normalization": "standard"}
 
@@ -24,13 +22,28 @@ def to_dict(value: Any, full: bool = False) -> Any:
 
     So are fields that older files do not have, at the value that their absence means; `full` has them too.
     """
-    if is_dataclass(value) and not isinstance(value, type):
-        kind = {"kind": _NAMES[type(value)]} if type(value) in _NAMES else {}
-        given = {f.name: getattr(value, f.name) for f in fields(value)}
-        unsaid = {} if full else _UNSAID
-        said = {name: part for name, part in given.items() if part is not None and part != unsaid.get(name)}
-        return kind | {name: to_dict(part, full) for name, part in said.items()}
-    return [to_dict(v, full) for v in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [to_dict(v, full) for v in value]
+    if isinstance(value, int | float | str):
+        return value
+    kind = {} if isinstance(value, Recipe | Objective) else {"kind": _name_of(value)}
+    given = {f.name: getattr(value, f.name) for f in fields(value)}
+    unsaid = {} if full else _UNSAID
+    said = {name: part for name, part in given.items() if part is not None and part != unsaid.get(name)}
+    return kind | {name: to_dict(part, full) for name, part in said.items()}
+
+
+def _name_of(part: Any) -> str:
+    """Under which it is listed, also since this was imported. Without it nobody could read it back."""
+    for kinds in (NOISES, TERMS, ATTACKS, SCHEDULES):
+        for name, kind in kinds.items():
+            if type(part) is kind and is_dataclass(part):
+                return name
+    name = type(part).__name__
+    raise InputError(
+        f"{name} has no name in recipes: list it as a dataclass, such as "
+        f'smoothcert.objectives.TERMS["{name.lower()}"] = {name}, before it is trained'
+    )
 
 
 def from_dict(values: dict[str, Any]) -> Recipe:
