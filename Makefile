@@ -8,7 +8,7 @@ TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 # Threads of several test processes would fight over the cores.
 TEST_ENV := OMP_NUM_THREADS=1
 
-.PHONY: demo test check format test-slow results bench fuzz crash clean
+.PHONY: demo test check format test-slow test-paper results bench fuzz crash faults clean
 
 demo: $(VENV)/.ready
 	$(BIN)/smoothcert demo
@@ -29,6 +29,11 @@ format: $(VENV)/.ready
 test-slow: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/pytest -n 2 -m slow
 
+# Rows of MNIST, trained and certified in full: hours. Needs the data (`smoothcert data fetch mnist`); without them it
+# says so and skips. SMOOTHCERT_RUNS=folder keeps the runs, so that it can be resumed.
+test-paper: $(VENV)/.ready
+	$(BIN)/pytest -m paper
+
 # Tables and figures of results/ and of the README, from the logs in results/runs alone.
 results: $(VENV)/.ready
 	$(BIN)/python -m results.build
@@ -37,6 +42,7 @@ results: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python bench/votes.py --out bench-votes.json
 	$(BIN)/python bench/train_step.py --out bench-train-step.json
+	$(BIN)/python bench/train_precision.py --out bench-train-precision.json
 	$(BIN)/python -m bench.processes --out bench-processes.json
 
 # Five CPU minutes: hostile and broken files for every reader. Finds are kept in tests/fuzz_corpus and replayed by
@@ -47,6 +53,10 @@ fuzz: $(VENV)/.ready
 # Half an hour: kill -9 at random instants.
 crash: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/python -m fuzz.kill --kills 200
+
+# An hour: puts faults into a copy of the package, one at a time, and says who notices; writes fuzz/faults.md.
+faults: $(VENV)/.ready
+	$(TEST_ENV) $(BIN)/python -m fuzz.faults
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist build

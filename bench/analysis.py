@@ -15,13 +15,14 @@ import numpy as np
 
 from smoothcert.analysis import read_results, summarize
 from smoothcert.analysis.metrics import default_radii
-from smoothcert.analysis.plots import plot_curves
-from smoothcert.analysis.report import Entry, render
 from smoothcert.analysis.tables import FORMATS
-from smoothcert.certification.log import FORMAT
+from smoothcert.figures.curves import plot_curves
+from smoothcert.files.jsonl import encode
 from smoothcert.noise import Gaussian
 from smoothcert.procedures.certificate import certify
-from smoothcert.records.jsonl import encode
+from smoothcert.records.log import FORMAT
+from smoothcert.report.entry import Entry
+from smoothcert.report.page import render
 
 LOGS, ROWS, N, LIMIT = 10, 10_000, 100_000, 5.0
 

@@ -15,6 +15,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,10 @@ from torch import Tensor, nn
 from smoothcert import data
 from smoothcert.data import Dataset
 from smoothcert.data.augment import CropAndFlip
+from smoothcert.files.environment import environment
 from smoothcert.models import build
 from smoothcert.noise import Gaussian
 from smoothcert.noise.stream import generator_for
-from smoothcert.records.environment import environment
 
 BATCH, PREPARED, WANTED = 256, 20, 5.0
 CPU = torch.device("cpu")
@@ -38,7 +39,8 @@ CPU = torch.device("cpu")
 def made_up() -> Dataset:
     rng = np.random.Generator(np.random.PCG64(0))
     pixels = rng.integers(0, 256, (50_000, 3, 32, 32), dtype=np.uint8)
-    return Dataset.of("random", "train", pixels, np.arange(50_000) % 10, 10, CropAndFlip())
+    made = Dataset.of("random", "train", pixels, np.arange(50_000) % 10, 10)
+    return replace(made, augmentation=CropAndFlip())
 
 
 def one_by_one(images: NDArray[np.uint8], draws: Tensor, padding: int = 4) -> Tensor:

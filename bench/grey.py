@@ -19,7 +19,7 @@ from torch import nn
 
 from smoothcert.machine.heap import keep_freed_memory
 from smoothcert.models.lenet import LeNet
-from smoothcert.recipes import find
+from smoothcert.recipes import find_recipe
 
 RECIPES = ("mnist/smoothadv/0.50", "mnist/consistency-fast/1.00")
 
@@ -31,7 +31,7 @@ def lenets() -> dict[str, nn.Module]:
 
 
 def measure(name: str, turns: int) -> dict[str, object]:
-    recipe, x, y = find(name), torch.rand(32, 1, 28, 28), torch.arange(32) % 10
+    recipe, x, y = find_recipe(name), torch.rand(32, 1, 28, 28), torch.arange(32) % 10
     objective, networks = recipe.objective.at(recipe.epochs - 1), lenets()
 
     def seconds(f: nn.Module) -> float:

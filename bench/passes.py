@@ -29,6 +29,7 @@ NETWORKS = {  # shape of an image, classes, images of a batch, votes at a time
     "lenet": (MNIST, 10, 256, 4000),
     "cifar_resnet20": (CIFAR10, 10, 128, 400),
     "cifar_densenet40": (CIFAR10, 10, 64, 100),
+    "cifar_wide": (CIFAR10, 10, 64, 200),
     "cifar_resnet110": (CIFAR10, 10, 64, 100),
     "imagenet_resnet50": (IMAGENET, 1000, 4, 10),
 }

@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from fuzz.forked import many, wait
 
-from smoothcert.certification.log import CertificationLog
-from smoothcert.certification.parts import files_of, read_whole
+from smoothcert.records.log import CertificationLog
+from smoothcert.records.parts import files_of, read_whole
 
 
 def certify(run: Path, log: Path, processes: int, *options: str) -> tuple[CertificationLog, float]:

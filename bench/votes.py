@@ -2,15 +2,18 @@
 
     python bench/votes.py [--run FOLDER] [--seconds 60] [--threads N] [--clock cpu] [--out FILE.json]     (minutes)
 
-Speed, for LeNet, ResNet-20 and ResNet-110, all with the same weights; the variants take turns within each round:
-  bare     forward passes of the frozen network on inputs that lie ready: the limit. The best of a few batch sizes, of
-           one pass on all threads and of one pass per thread
+Speed, for each network, all with the same weights; the variants take turns within each round:
+  limit    the best of a product of matrices and a 3×3 convolution of 256 channels, on every thread: what the machine
+           can multiply, in float32 and in bfloat16. Votes are shown as a share of it
+  bare     forward passes of the frozen network on inputs that lie ready. The best of a few batch sizes, of one pass on
+           all threads and of one pass per thread, chosen beforehand
   engine   `Voter.count`: the same network, with noise, argmax, counting and the check for NaN
   common   the loop as usually written: repeat the image, randn_like, add, forward, count in Python; batch 1000;
-           LeNet as usually written too: convolution, relu, pooling
+           float32; LeNet as usually written too: convolution, relu, pooling
   ART      PyTorchRandomizedSmoothing of the Adversarial Robustness Toolbox, where it is installed; batch 1000
-Ratios are medians over rounds of the ratio within a round. Where others use the machine, `--threads 1 --clock cpu`
-counts the time this process had, over all its threads.
+  grid     the engine under grid noise instead of float noise
+limit, bare, engine and grid come twice, in float32 and in bfloat16. Ratios are medians over rounds of the ratio within
+a round. Where others use the machine, `--threads 1 --clock cpu` counts the time this process had, over all its threads.
 
 Procedures: a network is trained in half a minute (mnist5k, σ = 0.5) unless `--run` names one, and every 20th test
 image certified by each procedure. Memory: peak of a fresh process after 10⁴ and after 10⁶ votes.
@@ -28,6 +31,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +39,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from limit import machine, operations, products
 from smoothcert import models
 from smoothcert.certification.target import open_target
 from smoothcert.data import load
-from smoothcert.noise import Gaussian
+from smoothcert.noise import Gaussian, GridGaussian
 from smoothcert.procedures.procedure import build
 from smoothcert.smoothed.classifier import SmoothedClassifier
 from smoothcert.smoothed.drive import Image
 from smoothcert.smoothed.votes import Request, Voter, in_parallel
 
-NETWORKS = {"lenet": 8000, "cifar_resnet20": 1600, "cifar_resnet110": 400}  # votes in a round
-LIMITS = {"lenet": (0.9, 2.5), "cifar_resnet20": (0.9, 2.0)}  # engine over bare, engine over common
-BATCHES = (100, 200, 400)
+NETWORKS = {"lenet": 16000, "cifar_resnet20": 3200, "cifar_resnet110": 800, "cifar_wide": 1600}  # votes in a round
+WANTED = {  # bfloat16 engine over float32 engine, over common; float32 engine over bare
+    "lenet": (1.65, 6.0, 0.9),
+    "cifar_resnet20": (1.65, 4.4, 0.9),
+    "cifar_resnet110": (1.65, 2.7, 0.95),
+}
+BATCHES = (50, 100, 200, 400)
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 PROCEDURES: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -70,7 +80,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform ==
 
 
 def bare(f: Callable[[Tensor], Tensor], shape: tuple[int, ...], votes: int) -> dict[str, Callable[[], object]]:
-    """One entry per batch size and way; the best of them is the limit."""
+    """One entry per batch size and way; the best of them takes part."""
 
     def passes(x: Tensor, workers: int) -> Callable[[], object]:
         def run(_worker: int) -> None:
@@ -86,7 +96,17 @@ def bare(f: Callable[[Tensor], Tensor], shape: tuple[int, ...], votes: int) -> d
     ways = {"all": 1, "each": torch.get_num_threads()}
     ready = {size: torch.rand(size, *shape).contiguous(memory_format=torch.channels_last) for size in BATCHES}
     fits = {(size, way) for size in BATCHES for way in ways if votes % (size * ways[way]) == 0}
-    return {f"bare {size} {way}": passes(ready[size], ways[way]) for size, way in sorted(fits)}
+    return {f"{size} {way}": passes(ready[size], ways[way]) for size, way in sorted(fits)}
+
+
+def fastest(ways: dict[str, Callable[[], object]], clock: Callable[[], float]) -> str:
+    """Of the second turn; the first chooses kernels."""
+    taken: dict[str, float] = {}
+    for way, run in [*ways.items()] * 2:
+        start = clock()
+        run()
+        taken[way] = clock() - start
+    return min(taken, key=taken.__getitem__)
 
 
 def plain(network: nn.Module, name: str) -> nn.Module:
@@ -128,37 +148,85 @@ def toolbox(f: Any, x: Tensor, votes: int, sigma: float) -> Callable[[], object]
 
 def speeds(name: str, seconds: float, clock: Callable[[], float]) -> dict[str, Any]:
     torch.manual_seed(0)
-    network = models.build(name, 10).eval()
-    f, votes = models.frozen(network), NETWORKS[name]
-    shape = tuple(f.input_shape or ())
-    x, voter = torch.rand(shape), Voter(f, Gaussian(0.5), 10, memory_format=f.memory_format)
-    variants = bare(f, shape, votes)
-    variants |= {
-        "engine": lambda: voter.count([Request(x, 0, "estimation", 0, votes)]),
-        "common": common(plain(network, name), x, votes, 0.5),
-    }
+    network, votes = models.build(name, 10).eval(), NETWORKS[name]
+    shape: tuple[int, ...] = tuple(network.input_shape)  # type: ignore[arg-type]
+    x, work = torch.rand(shape), votes * operations(network, shape)
+    variants: dict[str, Callable[[], object]] = {}
+    flops: dict[str, float] = {}
+    chosen: dict[str, str] = {}
+    voters: dict[str, Voter] = {}
+    for precision, dtype in PRECISIONS.items():
+        f = models.frozen(network, precision)
+        found = products(dtype)
+        best = max(found, key=lambda kind: found[kind][1] / _least(found[kind][0], clock))
+        way = fastest(bare(f, shape, max(BATCHES) * torch.get_num_threads()), clock)
+        voter = voters[precision] = Voter(f, Gaussian(0.5), 10, memory_format=f.memory_format)
+        voter.count([Request(x, 0, "warm-up", 0, 4000)])  # finds the batch size
+        variants[f"limit {precision}"], flops[f"limit {precision}"] = found[best]
+        variants[f"bare {precision}"] = bare(f, shape, votes)[way]
+        variants[f"engine {precision}"] = partial(voter.count, [Request(x, 0, "estimation", 0, votes)])
+        exact = Voter(f, GridGaussian(0.5), 10, memory_format=f.memory_format)
+        exact.count([Request(x, 0, "warm-up", 0, 4000)])
+        variants[f"grid {precision}"] = partial(exact.count, [Request(x, 0, "estimation", 0, votes)])
+        flops |= {f"bare {precision}": work, f"engine {precision}": work}
+        chosen |= {f"limit {precision}": best, f"bare {precision}": way}
+    variants["common"] = common(plain(network, name), x, votes, 0.5)
     if (art := toolbox(plain(network, name), x, votes, 0.5)) is not None:
         variants["ART"] = art
-    for run in variants.values():
-        run()  # first calls choose kernels
-    voter.count([Request(x, 0, "warm-up", 0, 8000 if votes >= 800 else votes)])  # and find the batch size
     taken: dict[str, list[float]] = {variant: [] for variant in variants}
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(taken["engine"]) < 3:
+    while time.perf_counter() < end or len(taken["common"]) < 3:
         for variant, run in variants.items():
-            start = clock()
+            start_of_run = clock()
             run()
-            taken[variant].append(clock() - start)
+            taken[variant].append(clock() - start_of_run)
+
+    def ratio(fast: str, slow: str) -> float:
+        return statistics.median(b / a for a, b in zip(taken[fast], taken[slow], strict=True))
+
+    def share(variant: str) -> float:
+        limit = f"limit {variant.split()[1]}"
+        return ratio(variant, limit) * flops[variant] / flops[limit]
+
     median = {variant: statistics.median(times) for variant, times in taken.items()}
-    best = min((v for v in variants if v.startswith("bare")), key=median.__getitem__)
-    rates = {v.split()[0]: votes / median[v] for v in variants if v == best or not v.startswith("bare")}
+    return {
+        "votes_per_second": {v: votes / median[v] for v in variants if not v.startswith("limit")},
+        "gflops_of_limit": {p: flops[f"limit {p}"] / median[f"limit {p}"] / 1e9 for p in PRECISIONS},
+        "mflop_per_vote": work / votes / 1e6,
+        "share_of_limit": {v: share(v) for v in variants if v.startswith(("bare", "engine"))},
+        "engine_over_bare": {p: ratio(f"engine {p}", f"bare {p}") for p in PRECISIONS},
+        "engine_over_common": {p: ratio(f"engine {p}", "common") for p in PRECISIONS},
+        "grid_over_engine": {p: ratio(f"grid {p}", f"engine {p}") for p in PRECISIONS},
+        "bfloat16_over_float32": ratio("engine bfloat16", "engine float32"),
+        "rounds": len(taken["common"]),
+        "chosen": chosen | {f"engine {p}": v._size.now for p, v in voters.items() if v._size is not None},
+    }
 
-    def ratio(over: str) -> float:
-        return statistics.median(b / a for a, b in zip(taken["engine"], taken[over], strict=True))
 
-    size = voter._size.now if voter._size is not None else None
-    return {"votes_per_second": rates, "over_bare": ratio(best), "over_common": ratio("common"),
-            "rounds": len(taken["engine"]), "bare": best, "engine_batch": size}  # fmt: skip
+def _least(run: Callable[[], object], clock: Callable[[], float]) -> float:
+    taken = []
+    for _ in range(4):
+        start = clock()
+        run()
+        taken.append(clock() - start)
+    return min(taken)
+
+
+def table(speed: dict[str, Any]) -> str:
+    """The Markdown of docs/performance.md."""
+    head = ("network", "f", "limit, GFLOP/s", "bare, votes/s", "engine", "share of limit", "engine / bare",
+            "grid / engine", "common", "engine / common", "engine bf16 / f32", "rounds")  # fmt: skip
+    lines = ["| " + " | ".join(head) + " |", "|---|---" + "|---:" * (len(head) - 2) + "|"]
+    for name, found in speed.items():
+        for p in PRECISIONS:
+            rate, both = found["votes_per_second"], p == "bfloat16"
+            cells = [name, p, f"{found['gflops_of_limit'][p]:,.0f}", f"{rate[f'bare {p}']:,.0f}",
+                     f"{rate[f'engine {p}']:,.0f}", f"{found['share_of_limit'][f'engine {p}']:.2f}",
+                     f"{found['engine_over_bare'][p]:.2f}", f"{found['grid_over_engine'][p]:.3f}",
+                     f"{rate['common']:,.0f}", f"{found['engine_over_common'][p]:.2f}",
+                     f"{found['bfloat16_over_float32']:.2f}" if both else "", f"{found['rounds']}"]  # fmt: skip
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def trained(folder: Path) -> Path:
@@ -168,7 +236,7 @@ def trained(folder: Path) -> Path:
 
 
 def procedures(run: Path, n: int, every: int, clock: Callable[[], float], names: Sequence[str]) -> dict[str, Any]:
-    target = open_target(str(run), torch.device("cpu"))
+    target = open_target(run, device="cpu")
     test_set = load(str(target.data), "test", None)
     chosen = range(0, len(test_set), every)
     found = {}
@@ -217,17 +285,22 @@ def main() -> None:
     clock = CLOCKS[args.clock]
     report: dict[str, Any] = {
         "torch": torch.__version__, "threads": args.threads, "clock": args.clock,
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}",
+        "machine": machine() | {"cores": os.cpu_count(), "kind": platform.machine(), "load": os.getloadavg()[0]},
     }  # fmt: skip
     if args.only in (None, "speed"):
-        print(f"votes/s {'bare':>14}{'engine':>10}{'common':>10}{'ART':>10}   engine/bare  engine/common")
+        has = report["machine"]["instructions"]
+        print(f"instructions: {', '.join(has) or 'unknown'}; torch uses {report['machine']['torch_uses']}\n")
         report["speed"] = {}
         for name in args.networks:
+            if name not in models.MODELS:
+                print(f"{name}: not among the networks of this version: skipped\n", flush=True)
+                continue
             report["speed"][name] = found = speeds(name, args.seconds, clock)
-            rates = [found["votes_per_second"].get(v) for v in ("bare", "engine", "common", "ART")]
-            limit = "  (at least {} and {})".format(*LIMITS[name]) if name in LIMITS else ""
-            print(f"{name:16}" + "".join(f"{'–' if r is None else format(r, ',.0f'):>10}" for r in rates)
-                  + f"{found['over_bare']:12.2f}{found['over_common']:14.2f}{limit}", flush=True)  # fmt: skip
+            wanted = "  (wanted: {} and {}, and float32 {} of bare)".format(*WANTED[name]) if name in WANTED else ""
+            print(f"{name}: bfloat16 {found['bfloat16_over_float32']:.2f} × float32, "
+                  f"{found['engine_over_common']['bfloat16']:.2f} × common; "
+                  f"float32 {found['engine_over_bare']['float32']:.2f} of bare{wanted}", flush=True)  # fmt: skip
+        print("\n" + table(report["speed"]))
     if args.only in (None, "procedures"):
         print(f"\n  {'procedure':24}{'votes/image':>12}{'images/s':>10}{'ACR':>8}  certified accuracy at 0, 0.25, …")
         with tempfile.TemporaryDirectory() as folder:

@@ -30,7 +30,7 @@ from scipy.special import bdtr, gammaln, ndtr, ndtri
 
 from smoothcert.stats.binomial import error_bound
 from smoothcert.stats.group_sequential import SequentialTable, error_rate, sequential_table
-from smoothcert.stats.planning import Plan, plan_votes, planned_bound, top_up
+from smoothcert.stats.planning import VotePlan, plan_votes, top_up
 
 Floats = NDArray[np.float64]
 Mass = tuple[int, Floats]  # P[errors = first + i]
@@ -148,7 +148,7 @@ def curve_power(table: SequentialTable, q: float) -> tuple[Floats, float]:
     return done[::-1].cumsum()[::-1][1:], votes
 
 
-def adaptive_runs(plan: Plan, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+def adaptive_runs(plan: VotePlan, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     """Error bounds of `adaptive`, of `paper` from the same votes, and votes of `adaptive`: (points, PATHS)."""
     rng = np.random.default_rng(seed)
     q = np.repeat(RATES[:, None], PATHS, axis=1)
@@ -158,8 +158,9 @@ def adaptive_runs(plan: Plan, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     at_paper = errors + rng.binomial(N - n, q)
     more = top_up(plan, pilot, errors)
     at_cap = at_paper + rng.binomial(plan.cap - N, q)
-    ours = planned_bound(plan, pilot, errors)
-    ours[more] = planned_bound(plan, pilot[more], errors[more], at_cap[more])
+    ours = error_bound(errors, n, plan.levels[0])
+    for i in zip(*np.nonzero(more), strict=True):
+        ours[i] = min(ours[i], float(plan.bound(int(n[i]))(at_cap[i], plan.cap, ALPHA)))
     return ours, error_bound(at_paper, N, ALPHA), N0 + np.where(more, plan.cap, n)
 
 

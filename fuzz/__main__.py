@@ -124,7 +124,6 @@ def run_apart(reader: Reader, seed: int, inputs: int, seconds: float) -> Tally:
             folder = Path(name)
             child = os.fork()
             if child == 0:
-                os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
                 tally = Tally()
                 try:
                     run(reader, seed, first, inputs, folder, tally, seconds)

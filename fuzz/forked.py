@@ -10,8 +10,8 @@ from typing import Any
 
 from smoothcert import cli
 
-for _module in ("cli.train", "cli.certify", "cli.merge", "cli.parse", "cli.display", "training.loop", "training.team",
-                "certification.run", "certification.target", "analysis.tables", "procedures.procedure"):  # fmt: skip
+for _module in ("cli.train", "cli.certify", "cli.merge", "cli.parse", "cli.display", "training.train",
+                "certification.certify_run", "analysis.tables", "procedures.procedure"):  # fmt: skip
     import_module(f"smoothcert.{_module}")
 for _module in ("scipy.stats", "torch._dynamo"):  # which torch.optim imports late
     import_module(_module)

@@ -25,13 +25,14 @@ from typing import Any
 import torch
 
 from fuzz.forked import alone, ended, two, wait
-from smoothcert.certification.log import CertificationLog, read_log
-from smoothcert.certification.parts import files_of, read_whole
-from smoothcert.models.weights import digest, load_weights
+from smoothcert.interchange.weights import digest, load_weights
+from smoothcert.records.log import CertificationLog, read_certification
+from smoothcert.records.parts import files_of, read_whole
 from smoothcert.records.run_folder import RunFolder
-from smoothcert.training.log import read_training_log
+from smoothcert.records.training_log import read_training_log
 
 TRAIN = ("train", "mnist5k/consistency/0.50", "--set", "data=fake", "--threads", "1")
+MODES = ((), ("precision=bfloat16", "ema=0.9", "muon={lr = 0.02}"))  # in turn
 CERTIFY = ("certify", "--n", "500", "--procedure", "curve", "--threads", "1")
 Launch = Callable[[list[str]], list[int]]
 LONGEST = 2.0  # seconds a process may live
@@ -78,7 +79,7 @@ def training(folder: Path, kills: int, rng: random.Random) -> None:
     while left > 0:
         seed, runs = seed + 1, runs + 1
         epochs = min(30, max(4, left))
-        arguments = [*TRAIN, "--set", f"epochs={epochs}", "--seed", str(seed), "--out"]
+        arguments = [*TRAIN, "--set", f"epochs={epochs}", *MODES[seed % 2], "--seed", str(seed), "--out"]
         quiet, killed = folder / f"quiet{seed}", folder / f"killed{seed}"
         survive(alone, [*arguments, str(quiet)], rng)
         hits = survive(alone, [*arguments, str(killed)], rng, left)
@@ -104,10 +105,11 @@ def certification(folder: Path, kills: int, rng: random.Random, launch: Launch) 
         survive(alone, [*arguments, str(quiet)], rng)
         hits = survive(launch, [*arguments, str(killed)], rng, left, longest)
         left -= hits
-        parts, expected = [read_log(file) for file in files_of(killed)], certificates(read_whole(quiet))
+        parts, expected = [read_certification(file) for file in files_of(killed)], certificates(read_whole(quiet))
         same = sum(len(part.rows) for part in parts) == len(expected) and certificates(read_whole(killed)) == expected
         survive(alone, ["merge", str(killed)], rng)
-        same = same and files_of(killed) == [killed] and certificates(read_log(killed)) == expected
+        same = same and files_of(killed) == [killed] and certificates(read_certification(killed)) == expected
+        same = same and all(read_certification(log).closing is not None for log in (quiet, killed))
         shares = " + ".join(str(len(part.rows)) for part in parts)
         print(f"certification {seed}: {hits} kills, {shares} images, {'each once' if same else 'NOT EACH ONCE'}")
         if not same:

@@ -55,9 +55,7 @@ class _Auditor:
         if self.folder is None:
             return
         if event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-            cache = os.path.realpath(os.environ.get("XDG_CACHE_HOME", self.folder))  # of tables: meant to be written
-            inside = isinstance(arguments[0], int) or any(_is_inside(arguments[0], f) for f in (self.folder, cache))
-            if not inside:
+            if not isinstance(arguments[0], int) and not _is_inside(arguments[0], self.folder):
                 self.seen.append(f"open for writing {arguments[0]!r}")
         elif event in FORBIDDEN and not (event == "os.remove" and _is_inside(arguments[0], self.folder)):
             self.seen.append(f"{event} {arguments!r}"[:200])

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from results.run import ALL_IMAGES
 
-from smoothcert.certification.log import read_log
-from smoothcert.certification.parts import files_of, missing
 from smoothcert.errors import InputError
-from smoothcert.records.files import write_atomically
+from smoothcert.files.writing import write_atomically
+from smoothcert.records.log import missing, read_certification
+from smoothcert.records.parts import files_of
 from smoothcert.records.run_folder import RunFolder
 
 RUNS = Path(__file__).parent / "runs"
@@ -23,8 +23,8 @@ def add(source: Path, weights: bool, to: Path = RUNS) -> None:
     of_all = source / ALL_IMAGES
     logs = [run.certification_log, *([of_all] if of_all.exists() else [])]
     for log in logs:
-        if files_of(log) != [log] or missing(read_log(log)):
-            raise InputError(f"{log}: not one finished log (see `smoothcert merge`)")
+        if files_of(log) != [log] or missing(found := read_certification(log)) or found.closing is None:
+            raise InputError(f"{log}: not one finished log with a closing row (see `smoothcert merge`)")
     target.mkdir(parents=True, exist_ok=True)
     for file in (run.recipe, run.training_log, *([run.model] if weights else [])):
         write_atomically(target / file.name, file.read_bytes())

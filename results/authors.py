@@ -22,9 +22,9 @@ from smoothcert.analysis import Results, read_results
 from smoothcert.analysis.metrics import contributions
 from smoothcert.analysis.printed import rows_for
 from smoothcert.errors import InputError
+from smoothcert.files.writing import write_atomically
 from smoothcert.paper.published import file_name
 from smoothcert.recipes import real_name
-from smoothcert.records.files import write_atomically
 
 LOGS = Path(paper.__file__).parent / "logs"
 

@@ -18,8 +18,8 @@ from results.tables import (
     order_table,
 )
 
-from smoothcert.analysis.plots import Panel, plot_panels
 from smoothcert.errors import InputError
+from smoothcert.figures.curves import Panel, plot_panels
 
 HERE = Path(__file__).parent
 IN_README = ("main table", "fast", "cifar10")

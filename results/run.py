@@ -9,20 +9,20 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from results.all_images import acr_by_anothers_log, acr_by_rough_log, difference_by_rough_logs
 
 from smoothcert.analysis import Results, read_results
-from smoothcert.analysis.all_images import acr_by_anothers_log, acr_by_rough_log, difference_by_rough_logs
 from smoothcert.analysis.beside_paper import Cell, beside
-from smoothcert.analysis.cost import cost
 from smoothcert.analysis.metrics import paired_difference
+from smoothcert.analysis.training_cost import training_cost
 from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
-from smoothcert.certification.log import read_log
 from smoothcert.errors import InputError
 from smoothcert.paper import Row, published
-from smoothcert.recipes import Recipe, from_dict, printed_rows
-from smoothcert.recipes.cost import passes_per_image
+from smoothcert.recipes import Recipe, printed_rows
+from smoothcert.recipes.estimate import passes_per_image
+from smoothcert.records.log import missing, read_certification
 from smoothcert.records.run_folder import RunFolder
-from smoothcert.training.log import read_training_log
+from smoothcert.records.training_log import read_training_log
 
 ALL_IMAGES = "all.jsonl"  # beside certify.jsonl: a certification of all test images with few votes
 
@@ -53,16 +53,17 @@ class Run:
 
     @cached_property
     def recipe(self) -> Recipe:
-        return from_dict(RunFolder(self.folder).read_recipe())
+        return RunFolder(self.folder).read_recipe()
 
     @property
     def versions(self) -> dict[str, str]:
-        return {name: said for name, said in read_log(self.log).environment.items() if name != "started"}
+        about = read_certification(self.log).environment
+        return {name: said for name, said in about.items() if name not in ("started", "changed")}
 
     @property
     def minutes(self) -> float:
         """By the median epoch: others may have been interrupted or disturbed."""
-        spent = cost(read_training_log(RunFolder(self.folder).training_log))
+        spent = training_cost(read_training_log(RunFolder(self.folder).training_log))
         return spent.epochs * spent.epoch_seconds / 60
 
     @property
@@ -73,7 +74,7 @@ class Run:
     @cached_property
     def acr(self) -> Cell:
         """On the certified images, beside the paper's mean of five seeds where it has one."""
-        return beside(self.results, self._row(7 if self.data == "mnist" else 4)).cells[0]
+        return beside([self.results], self._row(7 if self.data == "mnist" else 4)).cells[0]
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -122,7 +123,7 @@ def _as_log(recipe: str) -> Results:
     log = published(recipe)
     if log is None:
         raise InputError(f"{recipe}: the authors published no log of it")
-    return Results(recipe, log.index, log.label, log.label, log.contribution, np.ones(len(log.index), bool), {})
+    return Results(recipe, log.index, log.label, log.label, log.contribution, np.ones(len(log.index), bool))
 
 
 def find_runs(folder: Path) -> list[Run]:
@@ -132,6 +133,8 @@ def find_runs(folder: Path) -> list[Run]:
         if name is None:
             raise InputError(f"{path}: the name of a published run is DATA-METHOD-σ-seedN")
         runs.append(Run(path, name[1], name[2], float(name[3]), int(name[4])))
+        if gap := missing(read_certification(runs[-1].log)):  # which also holds it against its closing row
+            raise InputError(f"{runs[-1].log}: {len(gap)} selected images are missing")
     return runs
 
 

@@ -31,7 +31,7 @@ COLUMNS: dict[str, Column] = {
     "seed": lambda run: str(run.seed),
     "epochs": lambda run: str(run.recipe.epochs),
     "images": lambda run: f"{len(run.results):,}",
-    "n": lambda run: f"{run.results.about['n']:,}",
+    "n": lambda run: f"{run.results.header.n:,}",
     "these images": lambda run: _with_error(run.acr.ours, run.acr.standard_error),
     "authors, same images": lambda run: f"{run.verdict.theirs:.3f}",
     "ours − theirs [95 %]": lambda run: _difference(run),
@@ -134,7 +134,7 @@ def all_cells(runs: Sequence[Run]) -> str:
     for run in runs:
         s = summarize(run.results, [])
         fixed = [run.folder.name, run.recipe.reduced or "", s.images, s.n, s.alpha]
-        for cell in (run.acr, *beside(run.results, run.printed).cells[1:]):
+        for cell in (run.acr, *beside([run.results], run.printed).cells[1:]):
             radius = "ACR" if cell.radius is None else cell.radius
             writer.writerow([*fixed, radius, *(getattr(cell, name) for name in numbers)])
     return out.getvalue()

@@ -16,8 +16,9 @@ from results.tables import CHEAP, minus
 from smoothcert.analysis.verdict import judge
 from smoothcert.certification.verify import verify
 from smoothcert.errors import InputError
-from smoothcert.models.weights import digest, load_weights
-from smoothcert.recipes import find, scaled, to_dict
+from smoothcert.interchange.weights import digest, load_weights
+from smoothcert.recipes import find_recipe, reduced_recipe, to_dict
+from smoothcert.records.log import read_certification, write_log
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -67,7 +68,7 @@ def test_every_certificate_follows_from_its_votes(run):
 
 
 @pytest.mark.parametrize("run", [run for run in RUNS if run.sigma == 0.25], ids=lambda run: run.folder.name)
-def test_a_log_of_all_images_has_all(run):
+def test_a_log_of_all_images_has_each_of_them_once(run):
     assert sorted(run.rough.index) == [*range(10_000)]
 
 
@@ -75,10 +76,10 @@ def test_a_log_of_all_images_has_all(run):
 def test_it_was_trained_by_the_recipe_of_its_name(run):
     name = f"{run.data}/{run.method}/{run.sigma:.2f}"
     scale = re.search(r"-reduced([\d.]+)-seed", run.folder.name)
-    wanted = scaled(find(name), float(scale[1]) if scale else 1.0)
+    wanted = reduced_recipe(find_recipe(name), float(scale[1]) if scale else 1.0)
     recipe = json.loads((run.folder / "recipe.json").read_text())
     assert recipe == json.loads(json.dumps(to_dict(wanted) | {"seed": run.seed}))
-    assert run.results.about["recipe"] == recipe
+    assert to_dict(run.results.header.recipe) == recipe
 
 
 def test_kept_weights_are_small_and_those_that_were_certified():
@@ -86,18 +87,18 @@ def test_kept_weights_are_small_and_those_that_were_certified():
         model = run.folder / "model.safetensors"
         if model.exists():
             assert model.stat().st_size < 2e6
-            assert digest(load_weights(model)[0]) == run.results.about["model"]["sha256"]
+            assert digest(load_weights(model)[0]) == run.results.header.model.sha256
 
 
 @pytest.fixture
 def finished(tmp_path):
-    """A published run as it was before it was packed, under the name of another seed."""
+    """A published run as it was before it was packed, closed as logs are now, under the name of another seed."""
     run = RUNS[0]
     folder = tmp_path / run.folder.name.replace(f"seed{run.seed}", "seed9")
     folder.mkdir()
     for name in ("recipe.json", "train.jsonl"):
         shutil.copy(run.folder / name, folder)
-    (folder / "certify.jsonl").write_bytes(gzip.decompress(run.log.read_bytes()))
+    write_log(folder / "certify.jsonl", read_certification(run.log))
     return folder
 
 
@@ -105,14 +106,15 @@ def test_a_finished_run_is_published_with_all_its_logs(tmp_path, finished):
     shutil.copy(finished / "certify.jsonl", finished / "all.jsonl")
     add(finished, weights=False, to=tmp_path / "runs")
     (run,) = find_runs(tmp_path / "runs")
-    assert run.seed == 9 and run.log.read_bytes() == RUNS[0].log.read_bytes()
+    assert run.seed == 9 and gzip.decompress(run.log.read_bytes()) == (finished / "certify.jsonl").read_bytes()
     assert run.rough is not None and not (run.folder / "model.safetensors").exists()
 
 
+@pytest.mark.parametrize("cut", [1, 2], ids=["no closing row", "no last image"])
 @pytest.mark.parametrize("name", ["certify.jsonl", "all.jsonl"])
-def test_an_unfinished_run_is_not_published(tmp_path, finished, name):
+def test_an_unfinished_run_is_not_published(tmp_path, finished, name, cut):
     lines = (finished / "certify.jsonl").read_bytes().splitlines(keepends=True)
-    (finished / name).write_bytes(b"".join(lines[:-1]))
+    (finished / name).write_bytes(b"".join(lines[:-cut]))
     with pytest.raises(InputError, match=f"{name}: not one finished log"):
         add(finished, weights=False, to=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()

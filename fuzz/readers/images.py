@@ -32,7 +32,7 @@ def idx_label_seeds() -> list[bytes]:
 
 def read_idx_images(path: Path) -> object:
     from smoothcert.data.dataset import Dataset
-    from smoothcert.data.idx import read_idx
+    from smoothcert.data.mnist import read_idx
 
     images = read_idx(path, rank=3)
     return Dataset.of("mnist", "test", images[:, None], np.zeros(len(images), np.uint8), 10)
@@ -40,7 +40,7 @@ def read_idx_images(path: Path) -> object:
 
 def read_idx_labels(path: Path) -> object:
     from smoothcert.data.dataset import Dataset
-    from smoothcert.data.idx import read_idx
+    from smoothcert.data.mnist import read_idx
 
     labels = read_idx(path, rank=1)
     return Dataset.of("mnist", "test", np.zeros((5, 1, 4, 4), np.uint8), labels, 10)
@@ -94,7 +94,7 @@ def read_picture(path: Path) -> object:
 
 
 def read_picture_to_predict(path: Path) -> object:
-    from smoothcert.cli.predict import read_image
+    from smoothcert.certification.predict_run import read_image
 
     return read_image(path, (3, 12, 10))
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fuzz.mutate import TEXT, rezip, with_json
 from fuzz.readers.base import Reader, deep_texts, gzipped_heads
-from smoothcert.certification.log import FORMAT
+from smoothcert.files.jsonl import closing_row, encode, linked
 from smoothcert.noise import Gaussian
 from smoothcert.recipes import RECIPES, to_dict
-from smoothcert.records.jsonl import encode
+from smoothcert.records.log import FORMAT
 
 HEADER = {
     "data": {"name": "mnist", "split": "test", "images": 40, "fingerprint": "0"},
@@ -26,10 +29,10 @@ HEADER = {
 
 def log_rows(name: str, bound: str) -> list[dict[str, Any]]:
     """A log as certification writes it, of made-up votes: header and rows."""
-    from smoothcert.certification.run import to_row
     from smoothcert.procedures.certificate import conclude
     from smoothcert.procedures.evidence import Evidence
     from smoothcert.procedures.procedure import build
+    from smoothcert.records.row import to_row
 
     radii = None if name == "paper" else (0.0, 0.5, 1.0)
     procedure = build(name, Gaussian(0.5), 20, 300, 0.001, bound=bound, radii=radii)
@@ -43,14 +46,22 @@ def log_rows(name: str, bound: str) -> list[dict[str, Any]]:
             votes = [wrong // 2, ask.stop - wrong, wrong - wrong // 2]
             evidence = evidence.selected(votes) if ask.stage == "selection" else evidence.looked(votes)
         certificate = conclude(procedure, evidence)
-        rows.append({**to_row(certificate, 1, 0.25), "index": index})
+        rows.append({**to_row(replace(certificate, index=index), 1, 0.25)})
     return rows
 
 
 @cache
 def log_seeds() -> list[bytes]:
+    """Without and with a closing row."""
     kinds = (("paper", "single"), ("paper", "pair"), ("curve", "single"), ("adaptive", "single"), ("adaptive", "pair"))
-    return [b"".join(map(encode, log_rows(*kind))) for kind in kinds]
+    logs = [log_rows(*kind) for kind in kinds]
+    return [pack_log(log) for log in logs] + [pack_log([*log, closing(log)]) for log in logs]
+
+
+def closing(log: list[dict[str, Any]]) -> dict[str, Any]:
+    floors = log[0]["decides"]["procedure"] == "curve"
+    acr = None if floors else math.fsum(row["radius"] * row["correct"] for row in log[1:]) / len(log[1:])
+    return closing_row(len(log) - 1, "", {"acr": acr})
 
 
 def unpack_log(data: bytes) -> list[Any]:
@@ -59,7 +70,12 @@ def unpack_log(data: bytes) -> list[Any]:
 
 
 def pack_log(rows: Any) -> bytes:
-    return b"".join(map(encode, rows))
+    """With a hash chain that fits, where there is one: else nothing behind it would ever be looked at."""
+    lines = [encode(row) for row in rows]
+    last = rows[-1].get("closing") if rows and isinstance(rows[-1], dict) else None
+    if isinstance(last, dict) and "chain" in last:
+        lines[-1] = encode({"closing": last | {"chain": linked(lines[:-1])}})
+    return b"".join(lines)
 
 
 LOG_MUTATIONS = (*(with_json(unpack_log, pack_log),) * 8, *TEXT)
@@ -81,6 +97,67 @@ def read_log_verified(path: Path) -> object:
     return verify(path)
 
 
+def secret_seeds() -> list[bytes]:
+    return [json.dumps({"format": "smoothcert secret seed 1", "seed": "5a" * 32, "salt": "01" * 32}).encode()]
+
+
+def read_secret_seed(path: Path) -> object:
+    from smoothcert.records.secret_seed import read_secret
+
+    return read_secret(path).commitment
+
+
+def private_key() -> bytes:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    key = Ed25519PrivateKey.from_private_bytes(b"fuzz" * 8)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def public_key() -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+    public = load_pem_private_key(private_key(), None).public_key()
+    return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def signature_seeds() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "key").write_bytes(private_key())
+        return [signed(Path(folder), Path(folder) / "key").read_bytes()]
+
+
+def signed(folder: Path, key: Path) -> Path:
+    from smoothcert.certification.seal import sign
+
+    (folder / "signed.jsonl").write_bytes(log_seeds()[0])
+    return sign(folder / "signed.jsonl", key)
+
+
+def read_signature(path: Path) -> object:
+    from smoothcert.certification.verify import verify
+
+    log, key = path.with_name("signed.jsonl"), path.with_name("key.pub")
+    log.write_bytes(log_seeds()[0])
+    key.write_bytes(public_key())
+    path.replace(path.with_name("signed.jsonl.sig"))
+    return verify(log, key)
+
+
+def read_private_key(path: Path) -> object:
+    return signed(path.parent, path)
+
+
+def read_public_key(path: Path) -> object:
+    from smoothcert.certification.verify import verify
+
+    key = path.with_name("private")
+    key.write_bytes(private_key())
+    signed(path.parent, key)
+    return verify(path.with_name("signed.jsonl"), path)
+
+
 def read_log_part(path: Path) -> object:
     """As one part of a certification whose other part is sound."""
     path.replace(path.with_name("log.part-2.jsonl"))
@@ -93,16 +170,16 @@ AUDIT = {"run": "r", "attack": {"steps": 3}, "selected": [0, 1]}
 
 
 def audit_seeds() -> list[bytes]:
-    from smoothcert.audit.log import FORMAT as AUDIT_FORMAT
+    from smoothcert.audit.run import KIND
 
     rows = [{"index": i, "radius": 0.5, "found": None} for i in range(3)]
-    return [pack_log([{"format": AUDIT_FORMAT, "decides": AUDIT, "environment": {}}, *rows])]
+    return [pack_log([{"format": KIND.format, "decides": AUDIT, "environment": {}}, *rows])]
 
 
 def read_audit(path: Path) -> object:
-    from smoothcert.audit.log import resume
+    from smoothcert.audit.run import resume
 
-    rows, writer = resume(path, AUDIT, {})
+    rows, writer = resume(path, AUDIT)
     writer.close()
     return rows
 
@@ -130,21 +207,26 @@ def pack_lines(rows: Any) -> bytes:
 
 
 def read_training(path: Path) -> object:
-    from smoothcert.analysis.cost import cost
-    from smoothcert.analysis.report_data import about_training
-    from smoothcert.training.log import read_training_log
+    from smoothcert.analysis.training_cost import training_cost
+    from smoothcert.records.training_log import read_training_log
+    from smoothcert.report.data import about_training
 
     rows = read_training_log(path)
     about_training(rows, 3)
-    return cost(rows) if rows else None
+    return training_cost(rows) if rows else None
 
 
+OBJECT = with_json(json.loads, lambda value: json.dumps(value).encode())
 LINES = with_json(lambda data: [json.loads(line) for line in data.splitlines()], pack_lines)
 READERS = (
     Reader("tsv", ".tsv", tsv_seeds, read_log_results, (*TEXT, rezip), gzipped_heads, 2),
     Reader("log", ".jsonl", log_seeds, read_log_results, LOG_MUTATIONS, deep_texts, 2),
     Reader("verify", ".jsonl", log_seeds, read_log_verified, LOG_MUTATIONS, deep_texts, 2),
-    Reader("log-part", ".jsonl", lambda: log_seeds()[:1], read_log_part, LOG_MUTATIONS, deep_texts, 1),
+    Reader("secret-seed", ".secret", secret_seeds, read_secret_seed, (*(OBJECT,) * 4, *TEXT), deep_texts, 0.5),
+    Reader("signature", ".sig", signature_seeds, read_signature, (*(OBJECT,) * 4, *TEXT), deep_texts, 0.5),
+    Reader("public-key", ".pub", lambda: [public_key()], read_public_key, TEXT, deep_texts, 0.5),
+    Reader("private-key", ".key", lambda: [private_key()], read_private_key, TEXT, deep_texts, 0.5),
+    Reader("log-part", ".jsonl", lambda: log_seeds()[::5], read_log_part, LOG_MUTATIONS, deep_texts, 1),
     Reader("audit-log", ".jsonl", audit_seeds, read_audit, LOG_MUTATIONS, deep_texts, 0.5),
     Reader("training-log", ".jsonl", training_log_seeds, read_training, (*(LINES,) * 4, *TEXT), deep_texts, 2),
 )  # fmt: skip

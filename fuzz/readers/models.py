@@ -35,7 +35,7 @@ def lenet_state() -> dict[str, torch.Tensor]:
 def safetensors(tensors: dict[str, torch.Tensor], about: dict[str, Any]) -> bytes:
     from safetensors.torch import save
 
-    from smoothcert.models.weights import digest
+    from smoothcert.interchange.weights import digest
 
     return save(tensors, metadata={"smoothcert": json.dumps({"about": about, "sha256": digest(tensors)})})
 
@@ -78,7 +78,7 @@ def pack_about(kind: Callable[[], dict[str, torch.Tensor]]) -> Callable[[Any], b
 
 
 def read_weights(path: Path) -> object:
-    from smoothcert.models.weights import load_weights
+    from smoothcert.interchange.weights import load_weights
 
     return load_weights(path)
 
@@ -86,7 +86,7 @@ def read_weights(path: Path) -> object:
 def read_run(path: Path) -> object:
     from smoothcert.certification.target import open_target
 
-    return open_target(str(path), torch.device("cpu"))
+    return open_target(path, device="cpu")
 
 
 def checkpoint_tensors() -> dict[str, torch.Tensor]:
@@ -103,12 +103,12 @@ def checkpoint_seeds() -> list[bytes]:
 
 
 def read_checkpoint(path: Path) -> object:
-    from torch.optim import SGD
-
+    from smoothcert.recipes import find_recipe
     from smoothcert.training.checkpoint import load_checkpoint
+    from smoothcert.training.learner import Learner
 
-    f = torch.nn.Linear(2, 2)
-    return load_checkpoint(path, f, SGD(f.parameters(), 0.1, momentum=0.9), {"lr": 0.1})
+    learner = Learner(find_recipe("mnist5k/gaussian/0.50"), torch.nn.Linear(2, 2))
+    return load_checkpoint(path, learner, {"lr": 0.1})
 
 
 def pth_of(content: object, **options: Any) -> bytes:
@@ -140,7 +140,7 @@ def old_pth_hostile(seeds: list[bytes]) -> list[bytes]:
 
 
 def read_pth(path: Path) -> object:
-    from smoothcert.models.pth import read_state
+    from smoothcert.interchange.pth import read_state
 
     return read_state(path)
 
@@ -176,7 +176,7 @@ def foreign_hostile(seeds: list[bytes]) -> list[bytes]:
 
 
 def read_foreign(path: Path) -> object:
-    from smoothcert.models.opened import open_model
+    from smoothcert.interchange.foreign_model import open_model
 
     return open_model(str(path))
 
@@ -263,7 +263,7 @@ def onnx_hostile(seeds: list[bytes]) -> list[bytes]:
 
 
 def read_onnx(path: Path) -> object:
-    from smoothcert.models.opened import open_model
+    from smoothcert.interchange.foreign_model import open_model
 
     return open_model(str(path))
 

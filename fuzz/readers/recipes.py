@@ -33,21 +33,20 @@ def use_recipe(recipe: Any) -> object:
 
 
 def read_recipe_file(path: Path) -> object:
-    from smoothcert.recipes import find
+    from smoothcert.recipes import find_recipe
 
-    return use_recipe(find(str(path)))
+    return use_recipe(find_recipe(str(path)))
 
 
 def read_run_recipe(path: Path) -> object:
-    from smoothcert.recipes import from_dict
     from smoothcert.records.run_folder import RunFolder
 
     path.replace(path.parent / "recipe.json")
     folder = RunFolder(path.parent)
     try:
-        folder.claim(to_dict(RECIPES["mnist/consistency/0.50"]))
+        folder.claim(RECIPES["mnist/consistency/0.50"])
     except InputError:
-        use_recipe(from_dict(folder.read_recipe()))
+        use_recipe(folder.read_recipe())
         raise
     return folder
 
@@ -60,7 +59,7 @@ def name_seeds() -> list[bytes]:
 
 def read_name(path: Path) -> object:
     """A recipe's name and a setting as on the command line; the folder of its run must be one below runs/."""
-    from smoothcert.cli.variant import Variant
+    from smoothcert.cli.options.variant import Variant
     from smoothcert.recipes import matching, override, real_name
 
     name, _, setting = path.read_bytes().decode("utf-8", "replace").partition("\n")

@@ -13,9 +13,14 @@ often that is:
     print("abstained" if c.abstained else f"class {c.label} within l2 radius {c.radius:.3f}")
     print(g.predict(x).label, len(g.certify_batch(torch.rand(5, 1, 28, 28), n=1000)))
 
-Certify: SmoothedClassifier; the noises Gaussian (l2), Laplace and Uniform (l1); certify and predict, which judge votes.
+Certify: SmoothedClassifier; the noises Gaussian (l2), Laplace and Uniform (l1), and GridGaussian and GridUniform, which
+are drawn exactly for 8-bit images; certify and predict, which judge votes.
 Train: Objective with the terms CrossEntropy, Consistency, Stability, MACER and the attacks PGD, DDN; find_recipe.
 Read: read_log gives the Results of a certification. Wrong input raises InputError.
+
+What the command line does: train(recipe, out), certify_run(run), predict_run(run, files), audit_run(run) and
+reproduce("table6"). Each returns work: iterate over it to see its events, or call finish() for its result. It locks
+what it writes, and called again it goes on where it was stopped.
 """
 
 from importlib import import_module
@@ -24,19 +29,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from smoothcert.analysis.results import Results, read_log
     from smoothcert.attacks import DDN, PGD
+    from smoothcert.audit.audit_run import audit_run
+    from smoothcert.certification.certify_run import certify_run
+    from smoothcert.certification.predict_run import predict_run
+    from smoothcert.certification.target import open_target
     from smoothcert.errors import InputError
-    from smoothcert.noise import Gaussian, Laplace, Uniform
+    from smoothcert.noise import Gaussian, GridGaussian, GridUniform, Laplace, Uniform
     from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
     from smoothcert.procedures.certificate import ABSTAIN, Certificate, certify
     from smoothcert.procedures.prediction import Prediction, predict
-    from smoothcert.recipes import find as find_recipe
+    from smoothcert.recipes import find_recipe
+    from smoothcert.reproduction.reproduce import reproduce
     from smoothcert.smoothed.classifier import SmoothedClassifier
+    from smoothcert.training.train import train
 
 __version__ = "0.1.0"
 
 _PLACE_OF = {
     "InputError": "errors",
-    **dict.fromkeys(("Gaussian", "Laplace", "Uniform"), "noise"),
+    **dict.fromkeys(("Gaussian", "GridGaussian", "GridUniform", "Laplace", "Uniform"), "noise"),
     **dict.fromkeys(("MACER", "Consistency", "CrossEntropy", "Objective", "Stability"), "objectives"),
     **dict.fromkeys(("DDN", "PGD"), "attacks"),
     **dict.fromkeys(("ABSTAIN", "Certificate", "certify"), "procedures.certificate"),
@@ -44,8 +55,13 @@ _PLACE_OF = {
     "SmoothedClassifier": "smoothed.classifier",
     **dict.fromkeys(("Results", "read_log"), "analysis.results"),
     "find_recipe": "recipes",
+    "train": "training.train",
+    "certify_run": "certification.certify_run",
+    "predict_run": "certification.predict_run",
+    "open_target": "certification.target",
+    "audit_run": "audit.audit_run",
+    "reproduce": "reproduction.reproduce",
 }
-_NAME_THERE = {"find_recipe": "find"}
 
 __all__ = [
     "ABSTAIN",
@@ -56,6 +72,8 @@ __all__ = [
     "Consistency",
     "CrossEntropy",
     "Gaussian",
+    "GridGaussian",
+    "GridUniform",
     "InputError",
     "Laplace",
     "Objective",
@@ -64,10 +82,16 @@ __all__ = [
     "SmoothedClassifier",
     "Stability",
     "Uniform",
+    "audit_run",
     "certify",
+    "certify_run",
     "find_recipe",
+    "open_target",
     "predict",
+    "predict_run",
     "read_log",
+    "reproduce",
+    "train",
 ]
 
 
@@ -75,7 +99,7 @@ def __getattr__(name: str) -> Any:
     # Importing torch takes seconds: only those who touch a name that needs it should wait.
     if name not in _PLACE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"smoothcert.{_PLACE_OF[name]}"), _NAME_THERE.get(name, name))
+    return getattr(import_module(f"smoothcert.{_PLACE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -3,10 +3,11 @@
 import numpy as np
 
 from smoothcert.analysis import Results
-from smoothcert.certification.log import FORMAT
+from smoothcert.files.jsonl import encode
 from smoothcert.noise import Gaussian
 from smoothcert.procedures.procedure import build
-from smoothcert.records.jsonl import encode
+from smoothcert.records.header import header_of
+from smoothcert.records.log import FORMAT
 
 ABOUT = {"n0": 100, "n": 1000, "alpha": 0.001, "noise": {"kind": "gaussian", "sigma": 0.5}}
 
@@ -22,7 +23,7 @@ def results(label, predict, radius, name="x", about=None, index=None):
     label, predict = np.array(label), np.array(predict)
     radius = np.where(predict == -1, 0.0, np.array(radius, float))
     index = np.arange(len(label)) if index is None else np.array(index)
-    return Results(name, index, label, predict, radius, label == predict, ABOUT if about is None else about)
+    return Results(name, index, label, predict, radius, label == predict, header_of(ABOUT if about is None else about))
 
 
 def random_results(images=200, seed=0, **options):
@@ -34,7 +35,7 @@ def random_results(images=200, seed=0, **options):
 
 def write_log(path, made, votes=True, **about):
     """`made` as a log of ours, with votes for its class."""
-    decides = {**made.about, "selected": len(made), **about}
+    decides = {**made.header.to_json(), "selected": len(made), **about}
     lines = [encode({"format": FORMAT, "name": made.name, "decides": decides, "environment": {}})]
     for i in range(len(made)):
         row = {"index": int(made.index[i]), "label": int(made.label[i]), "predict": int(made.predict[i])}

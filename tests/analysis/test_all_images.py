@@ -2,17 +2,19 @@
 
 import numpy as np
 import pytest
+from results.all_images import acr_by_anothers_log, acr_by_rough_log, difference_by_rough_logs
 from scipy.stats import beta, linregress, norm
 
-from smoothcert.analysis.all_images import acr_by_anothers_log, acr_by_rough_log, difference_by_rough_logs
 from smoothcert.analysis.results import Results
 from smoothcert.errors import InputError
+from smoothcert.records.header import header_of
+from tests.analysis.made import curve_about
 
 
 def log(radius, index=None, about=None):
     index = np.arange(len(radius)) if index is None else index
     ones = np.ones(len(radius), np.int64)
-    return Results("log", index, ones, ones, np.asarray(radius, float), ones.astype(bool), about or {})
+    return Results("log", index, ones, ones, np.asarray(radius, float), ones.astype(bool), header_of(about or {}))
 
 
 def population(seed, size=4000):
@@ -66,8 +68,8 @@ def test_where_the_few_are_alike_it_is_the_plain_mean():
     ("few", "words"),
     [
         (log([1.0, 1.0, 1.0], np.array([1, 2, 9])), "lacks images"),
-        (log([1.0, 1.0], np.array([1, 2])), "fewer than three"),
-        (log([0.0, 0.25, 0.5], about={"procedure": "curve", "radii": [0.0, 0.25, 0.5]}), "grid"),
+        (log([1.0, 1.0], np.array([1, 2])), "fewer than 3"),
+        (log([0.0, 0.25, 0.5], about=curve_about(0.0, 0.25, 0.5)), "grid"),
     ],
 )
 def test_what_cannot_be_estimated_is_refused(few, words):
@@ -86,10 +88,10 @@ SIGMA, ALPHA, VOTES, FEW_VOTES = 0.25, 0.001, 100_000, 500
 REACH = [SIGMA * norm.ppf(ALPHA ** (1 / n)) for n in (VOTES, FEW_VOTES)]
 
 
-def certified(radius, n, index=None, **other):
+def certified(radius, n, index=None, /, **other):
     noise = {"kind": "gaussian", "sigma": SIGMA}
-    about = {"n": n, "alpha": ALPHA, "noise": noise, "model": "m", "bound": "single", "selected": len(radius)}
-    return log(radius, index, about | other)
+    about = {"n0": 100, "n": n, "alpha": ALPHA, "noise": noise, "model": {"name": "m"}, "selected": len(radius)}
+    return log(radius, index, {key: value for key, value in (about | other).items() if value is not None})
 
 
 def easy_images(seed, size=4000):
@@ -150,10 +152,10 @@ def test_a_difference_needs_the_same_images():
 @pytest.mark.parametrize(
     ("strange", "words"),
     [
-        ({"model": "other"}, "the same model"),
+        ({"model": {"name": "other"}}, "the same model"),
         ({"noise": {"kind": "gaussian", "sigma": 0.5}}, "the same noise"),
         ({"bound": "pair"}, "the same bound"),
-        ({"alpha": None}, "n and alpha"),
+        ({"n0": None, "n": None, "alpha": None}, "n and alpha"),
         ({"selected": 10_000}, "not finished"),
     ],
 )

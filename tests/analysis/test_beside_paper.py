@@ -9,10 +9,9 @@ from smoothcert.analysis.printed import rows_for
 from smoothcert.analysis.reduction import reductions
 from smoothcert.analysis.setting import Setting, setting_of
 from smoothcert.analysis.verdict import rounded_as_printed
-from smoothcert.paper import find, rows
-from smoothcert.recipes import RECIPES, printed_rows, to_dict
-from smoothcert.recipes import find as find_recipe
-from smoothcert.recipes.scale import scaled
+from smoothcert.paper import find_row, rows
+from smoothcert.recipes import RECIPES, find_recipe, printed_rows, to_dict
+from smoothcert.recipes.reduced import reduced_recipe
 from tests.analysis.made import curve_about, random_results, results
 
 FULL = {"n0": 100, "n": 100_000, "alpha": 0.001, "selected": 10_000}
@@ -32,7 +31,7 @@ def test_a_recipe_finds_its_printed_row_and_no_other(name, row):
 
 def test_a_curve_log_is_compared_at_the_radii_of_its_grid():
     made = of_recipe(RECIPES["mnist/gaussian/0.50"], **curve_about(0.0, 0.5, 0.6))
-    found = beside(made, find("6:7"))
+    found = beside([made], find_row("6:7"))
     assert [c.radius for c in found.cells] == [0.0, 0.5] and found.verdict.word == "no ACR"
 
 
@@ -69,7 +68,7 @@ def test_what_was_reduced_is_named():
         "500 of 10,000 test images",
         "1,000 of 100,000 votes",
     ]
-    assert reductions(of_recipe(scaled(recipe, 0.02))) == ["scale 0.02: 2 of 90 epochs"]
+    assert reductions(of_recipe(reduced_recipe(recipe, 0.02))) == ["scale 0.02: 2 of 90 epochs"]
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
@@ -80,8 +79,8 @@ def test_one_epoch_less_than_the_row_has_is_reduced(row):
 
 
 def test_printed_numbers_are_compared_with_numbers_rounded_alike():
-    row = find("6:7")
+    row = find_row("6:7")
     made = results([0, 0], [0, 0], [1.7459, 1.7451], about={**FULL, "noise": {"kind": "gaussian", "sigma": 0.5}})
-    cell = next(c for c in beside(made, row).cells if c.radius == 1.75)
+    cell = next(c for c in beside([made], row).cells if c.radius == 1.75)
     assert (cell.ours, cell.as_printed, cell.gap) == (0.0, 100.0, pytest.approx(100 - 43.6))
     assert rounded_as_printed(made).radius.tolist() == [1.75, 1.75]

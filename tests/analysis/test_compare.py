@@ -69,7 +69,7 @@ def test_different_questions_are_not_compared():
     def of(**about):
         return results([0, 1], [0, 1], [1.0, 1.0], about={**ABOUT, **about})
 
-    data = {"name": "mnist", "split": "test", "fingerprint": "a"}
+    data = {"name": "mnist", "split": "test", "images": 2, "fingerprint": "a"}
     with pytest.raises(InputError, match="different data"):
         compare(of(data=data), of(data={**data, "fingerprint": "b"}))
     with pytest.raises(InputError, match="norms"):
@@ -80,6 +80,8 @@ def test_different_questions_are_not_compared():
         compare(of(), results([0, 1], [0, 1], [1.0, 1.0], index=[8, 9]))
     with pytest.raises(InputError, match="confidence"):
         compare(of(), of(), confidence=1.5)
+    with pytest.raises(InputError, match="votes in float32 and in bfloat16"):
+        compare(of(), of(precision="bfloat16"))
     with pytest.raises(InputError, match="bounds"):
         compare(of(), of(bound="pair"))
     assert any("different n" in note for note in compare(of(), of(n=500)).notes)

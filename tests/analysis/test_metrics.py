@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from smoothcert.analysis import Results, read_results, summarize
-from smoothcert.analysis.metrics import certified_accuracy, default_radii, paired_difference
-from smoothcert.analysis.plots import plot_curves
+from smoothcert.analysis.metrics import certified_accuracy, default_radii, paired_difference, wilson
 from smoothcert.analysis.tables import FORMATS, cells
 from smoothcert.errors import InputError
+from smoothcert.figures.curves import plot_curves
+from smoothcert.records.header import header_of
+from tests.figures.picture import is_whole
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(-1, 3), st.floats(0, 4).map(lambda r: round(r, 3))),
@@ -25,7 +28,7 @@ ROWS = st.lists(
 def results(rows, name="x", about=None):
     label, predict, radius = (np.array(column) for column in zip(*rows, strict=True))
     radius = np.where(predict == -1, 0.0, radius)
-    return Results(name, np.arange(len(rows)), label, predict, radius, label == predict, about or {})
+    return Results(name, np.arange(len(rows)), label, predict, radius, label == predict, header_of(about or {}))
 
 
 @given(rows=ROWS)
@@ -52,6 +55,12 @@ def test_acr_counts_wrong_images_and_abstentions_as_zero():
 
 def test_an_image_exactly_at_the_radius_counts():
     assert certified_accuracy(results([(1, 1, 0.25), (0, 0, 0.2499)]), [0.25]) == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 10), (3, 10), (970, 1000), (50, 50)])
+def test_wilsons_interval_is_scipys(k, n):
+    expected = stats.binomtest(k, n).proportion_ci(0.95, method="wilson")
+    assert np.array(wilson(np.array(k / n), n)) == pytest.approx([expected.low, expected.high], abs=1e-9)
 
 
 def test_paired_difference_uses_the_images_both_have():
@@ -88,10 +97,10 @@ def test_a_column_never_claims_a_larger_radius_than_it_was_computed_at():
 
 
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
-def test_plots_are_written(tmp_path, ending):
+def test_a_plot_makes_its_folder_and_is_a_whole_picture(tmp_path, ending):
     path = tmp_path / "deep" / f"plot.{ending}"
     plot_curves([results([(1, 1, 0.5), (2, 2, 1.0)]), results([(1, 1, 0.0)])], path)
-    assert path.stat().st_size > 3000
+    assert is_whole(path)
     with pytest.raises(InputError, match="png"):
         plot_curves([results([(1, 1, 0.5)])], tmp_path / "plot.jpeg")
 
@@ -116,7 +125,7 @@ def test_tsv_logs_are_read_gzipped_or_not(tmp_path):
         ("hello\n", "not a certification log"),
         (TSV + "7\t1\t1\tbig\t1\t0\n", "line 4"),
         (TSV + "7\t1\n", "line 4"),
-        (TSV + "5\t2\t2\t0.1\t1\t0\n", "twice"),
+        (TSV + "5\t2\t2\t0.1\t1\t0\n", "line 4 repeats image 5"),
         (TSV + "7\t1\t1\t-1\t1\t0\n", "negative"),
         (TSV + "7\t1\t1\tnan\t1\t0\n", "negative or not a number"),
         (TSV + "7\t1\t1\t1\t5\t0\n", "correct"),
@@ -133,3 +142,29 @@ def test_broken_logs_are_refused(tmp_path, text, message):
 def test_a_tsv_log_that_is_being_written_is_read_up_to_its_last_whole_row(tmp_path):
     (tmp_path / "x.tsv").write_text(TSV + "7\t1\t1\t0.")
     assert len(read_results(tmp_path / "x.tsv")) == 2
+
+
+def test_with_a_confidence_every_format_gives_the_lower_bounds_rounded_down():
+    about = {"n0": 100, "n": 1000, "alpha": 0.001, "noise": {"kind": "gaussian", "sigma": 0.5}}
+    listed = [results([(1, 1, 0.5)] * 29 + [(1, 2, 0.5)] * 4, "a", about), results([(1, 1, 0.3)] * 3, "c")]
+    summaries = [summarize(r, [0.0, 0.75], 0.995) for r in listed]
+    assured = summaries[0].assured
+    (ours, theirs) = json.loads(FORMATS["json"](summaries))
+    assert ours["assured"]["of_these_images"] == {"0": assured.of_these_images[0.0], "0.75": 0.0}
+    assert theirs["assured"]["of_the_population"] == {"0": None, "0.75": None}  # its α is not known
+    _, rows = cells(summaries)
+    assert [row[0] for row in rows] == [
+        "a",
+        "  these images ≥, 99.5 %",
+        "  population ≥, 99.5 %",
+        "c",
+        *[r[0] for r in rows[1:3]],
+    ]
+    assert rows[1][8:] == ["84.8", "0.0"] and rows[5][8:] == ["–", "–"]  # 28 of 33: 84.85 %
+    assert len({len(row) for row in rows}) == 1
+    first, second = csv.DictReader(io.StringIO(FORMATS["csv"](summaries)))
+    assert (
+        float(first["population >= at 0.00"]) == assured.of_the_population[0.0]
+        and second["population >= at 0.00"] == ""
+    )
+    assert "assured" not in json.loads(FORMATS["json"]([summarize(listed[0], [0.0])]))[0]

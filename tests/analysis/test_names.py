@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from smoothcert.analysis.names import legend_names, told_apart
-from smoothcert.analysis.plots import by_ablation, by_sigma
+from smoothcert.figures.curves import by_ablation, by_sigma
 from tests.analysis.made import random_results
 from tests.analysis.test_published import RELEASE
 

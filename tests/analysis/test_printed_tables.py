@@ -12,7 +12,7 @@ import pytest
 from smoothcert.analysis import read_results, summarize
 from smoothcert.analysis.printed import rows_for
 from smoothcert.analysis.tables import FORMATS
-from smoothcert.paper import find, rows
+from smoothcert.paper import find_row, rows
 
 LOGS = Path(__file__).parents[3] / "shared" / "reference-logs"
 pytestmark = pytest.mark.skipif(not LOGS.is_dir(), reason="the published logs (../shared/reference-logs) are not here")
@@ -33,7 +33,7 @@ ROW_OF = {
 SEEDS = LOGS / "mnist-five-seeds"
 
 
-def test_all_logs_are_here():
+def test_there_is_a_printed_row_for_every_published_log():
     assert {file.name.removesuffix(".tsv.gz") for file in LOGS.glob("*.tsv.gz")} == set(ROW_OF)
     assert len(list(SEEDS.glob("*.tsv.gz"))) == 45
 
@@ -91,7 +91,7 @@ READERS = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv, "json": as
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("name", ROW_OF)
 def test_every_cell_is_the_printed_one(name, format_):
-    row = find(ROW_OF[name])
+    row = find_row(ROW_OF[name])
     summary = summarize(read_results(LOGS / f"{name}.tsv.gz"), [r for r, _ in row.accuracy])
     found = READERS[format_](FORMATS[format_]([summary]))
     assert found["ACR"] == f"{row.acr:.3f}"

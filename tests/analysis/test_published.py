@@ -93,7 +93,7 @@ def test_a_log_of_the_release_finds_its_printed_rows(path, rows):
     assert " ".join(row.name for row in rows_for(log)) == rows
 
 
-def test_as_many_names_as_logs():
+def test_every_log_of_the_release_gets_a_name_of_its_own():
     assert len({path.name for path in RELEASE}) < len(RELEASE) == 134
     names = [name_of_path(path) for path in RELEASE]
     assert len(set(names)) == len(RELEASE)

@@ -73,7 +73,7 @@ def test_a_second_log_keeps_the_first_in_sight(log, axes):
     assert axes.get_xlim()[1] >= log.radius.max()
     assert len({line.get_color() for line in axes.get_lines()}) == 2
     assert len(axes.get_legend().get_texts()) == 2
-    other = replace(small, about={**small.about, "noise": {"kind": "laplace", "b": 0.5}})
+    other = results([1, 1], [1, 1], [0.1, 0.2], about={"noise": {"kind": "laplace", "b": 0.5}})
     with pytest.raises(InputError, match="another norm"):
         other.plot(axes)
     assert len(axes.get_lines()) == 2

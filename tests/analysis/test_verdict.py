@@ -10,13 +10,13 @@ from scipy.stats import t
 from smoothcert.analysis import Results
 from smoothcert.analysis.verdict import judge
 from smoothcert.errors import InputError
-from smoothcert.paper import find, published
-from smoothcert.recipes import find as find_recipe
-from smoothcert.recipes import scaled, to_dict
+from smoothcert.paper import find_row, published
+from smoothcert.recipes import find_recipe, reduced_recipe, to_dict
+from smoothcert.records.header import header_of
 from tests.analysis.made import curve_about
 
-ROW = find("7:2")  # mnist/gaussian/0.50: 1.5581 ± 0.0016, five seeds published
-UNPUBLISHED = find("7:11")  # mnist/smoothadv+consistency/0.50: 1.6957 ± 0.0005
+ROW = find_row("7:2")  # mnist/gaussian/0.50: 1.5581 ± 0.0016, five seeds published
+UNPUBLISHED = find_row("7:11")  # mnist/smoothadv+consistency/0.50: 1.6957 ± 0.0005
 THEIRS = published("mnist/gaussian/0.50")
 ABOUT = {"n": 100_000, "n0": 100, "alpha": 0.001, "noise": {"kind": "gaussian", "sigma": 0.5}}
 
@@ -25,7 +25,9 @@ def log(index, contribution, label=None, **about):
     """Their images, all classified correctly, with these radii."""
     label = THEIRS.label[index] if label is None else label
     header = ABOUT | {"recipe": to_dict(find_recipe("mnist/gaussian/0.50")), "selected": len(index)} | about
-    return Results("run", index, label, label, np.asarray(contribution, float), np.ones(len(index), bool), header)
+    return Results(
+        "run", index, label, label, np.asarray(contribution, float), np.ones(len(index), bool), header_of(header)
+    )
 
 
 def like_theirs(shift, scatter=0.05, every=100):
@@ -64,13 +66,23 @@ def test_on_all_images_only_the_trainings_are_uncertain():
         (-0.03, 0.2, "inconclusive"),
     ],
 )
-def test_the_three_words(middle, scatter, word):
+def test_within_one_percent_agrees_without_zero_differs_else_inconclusive(middle, scatter, word):
     index = np.arange(0, 10_000, 100)
     easy = index[THEIRS.contribution[index] > 1]
     signs = np.where(np.arange(len(index)) % 2, 1, -1)
     contribution = THEIRS.contribution[index] + np.where(np.isin(index, easy), middle + scatter * signs, 0)
     found = judge([log(index, contribution.clip(0))], ROW)
     assert found.word == word, found
+
+
+def test_agrees_ends_at_one_percent_of_the_printed_acr_of_radii_rounded_as_printed():
+    index, rounded = np.arange(10_000), np.array([float(f"{r:.3}") for r in THEIRS.contribution])
+    plain, easy = judge([log(index, rounded)], ROW), np.flatnonzero(rounded > 1)
+    reach = plain.interval[1] - plain.difference  # the same for all: on all images only trainings count
+    for share, word in ((0.9995, "agrees"), (1.0005, "differs")):
+        radius = rounded + np.where(rounded > 1, 0.004, 0)  # what the third digit drops
+        radius[easy[: round((share * 0.01 * ROW.acr - reach - plain.difference) / 0.1 * 10_000)]] += 0.1
+        assert judge([log(index, radius)], ROW).word == word
 
 
 def test_an_image_order_of_our_own_changes_nothing():
@@ -122,9 +134,9 @@ def test_other_labels_are_another_test_set():
 def test_the_deviation_over_trainings_is_table_7s_or_its_usual_share():
     """Rows of the same recipe share it; a row without, and of one training, has 0.15 % of its ACR, twice."""
     index = np.arange(10_000)
-    error = [judge([log(index, np.full(10_000, 1.5))], find(name)).standard_error for name in ("7:2", "6:7")]
+    error = [judge([log(index, np.full(10_000, 1.5))], find_row(name)).standard_error for name in ("7:2", "6:7")]
     assert error[0] == error[1]
-    elsewhere = judge([log(index, np.full(10_000, 0.5), label=np.zeros(10_000, np.int64))], find("1:1"))
+    elsewhere = judge([log(index, np.full(10_000, 0.5), label=np.zeros(10_000, np.int64))], find_row("1:1"))
     assert elsewhere.standard_error == pytest.approx(0.00152 * 0.424 * math.sqrt(2), rel=0.01)
 
 
@@ -140,12 +152,12 @@ def test_fewer_than_a_hundred_images_are_inconclusive():
     [
         ({}, "agrees"),
         ({"n": 1000}, "reduced run"),
-        ({"recipe": to_dict(scaled(find_recipe("mnist/gaussian/0.50"), 0.5))}, "reduced run"),
+        ({"recipe": to_dict(reduced_recipe(find_recipe("mnist/gaussian/0.50"), 0.5))}, "reduced run"),
         ({"recipe": to_dict(replace(find_recipe("mnist/gaussian/0.50"), epochs=89))}, "reduced run"),
         ({"selected": 200}, "unfinished"),
         ({"alpha": 0.01}, "other procedure"),
         ({"bound": "pair"}, "other procedure"),
-        ({"procedure": "adaptive"}, "other procedure"),
+        ({"procedure": "adaptive", "radii": [0.0, 0.5], "label_aware": False}, "other procedure"),
     ],
 )
 def test_no_verdict_where_less_or_other_work_was_done(about, word):

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from smoothcert import data
 from smoothcert.attacks import ATTACKS, DDN, PGD
+from smoothcert.attacks.ascent import smoothed_loss
 from smoothcert.attacks.ball import warmed_up
-from smoothcert.attacks.soft import smoothed_loss
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import CrossEntropy, Objective

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from smoothcert.attacks import PGD
-from smoothcert.attacks.soft import ascent, smoothed_loss
+from smoothcert.attacks.ascent import ascent, smoothed_loss
 from smoothcert.errors import InputError
 
 D = 30

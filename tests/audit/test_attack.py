@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from smoothcert.audit import oracle
-from smoothcert.audit.attack import Attack, Claim, Effort
-from smoothcert.audit.space import Space
+from smoothcert.audit.attack import CertificateAttack, Effort
+from smoothcert.audit.oracle import Claim
+from smoothcert.audit.search import Space
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Laplace, Uniform
 from smoothcert.smoothed import votes
@@ -36,7 +37,7 @@ def attack(noise, w, radius, *, label=1, effort=EFFORT, differentiable=True, see
     x = 0.5 * torch.rand(16, generator=torch.Generator().manual_seed(1))
     x = (x + (MARGIN - x @ w) * w).view(SHAPE)
     voter = Voter(half_space(w, differentiable), noise, 3, seed, 512)
-    return x, Attack(voter, Claim(4, x, label, radius), effort, LEVEL)()
+    return x, CertificateAttack(voter, Claim(4, x, label, radius), effort, LEVEL)()
 
 
 CASES = [
@@ -78,7 +79,7 @@ def test_a_radius_of_zero_claims_the_class_of_x_itself():
 def test_an_attack_with_images_stays_among_them():
     voter = Voter(half_space(AXIS), Gaussian(0.5), 3, 0, 512)
     with pytest.raises(InputError, match="does not declare"):
-        Attack(voter, Claim(0, torch.rand(SHAPE), 1, 1.0), Effort(box=True), LEVEL)
+        CertificateAttack(voter, Claim(0, torch.rand(SHAPE), 1, 1.0), Effort(box=True), LEVEL)
     space = Space(torch.rand(SHAPE), 2, (0.0, 1.0))
     points = space.at(torch.randn(5, *SHAPE), torch.full((5,), 3.0))
     assert points.min() >= 0 and points.max() <= 1 and (space.distance(points) < 3).all()

@@ -9,14 +9,14 @@ import torch
 from smoothcert.analysis import read_results, summarize
 from smoothcert.analysis.metrics import default_radii, paired_difference
 from smoothcert.analysis.tables import as_json, cells
-from smoothcert.certification.log import read_log
 from smoothcert.certification.run import certify_images
-from smoothcert.certification.selection import Selection
 from smoothcert.data import load
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Laplace
 from smoothcert.procedures.certificate import ABSTAIN
-from smoothcert.procedures.procedure import build, procedure_of
+from smoothcert.procedures.procedure import build
+from smoothcert.records.log import read_certification
+from smoothcert.records.selection import Selection
 from smoothcert.smoothed import drive as driver
 from smoothcert.smoothed.classifier import SmoothedClassifier
 
@@ -34,11 +34,6 @@ KINDS = [
     ("adaptive", {}),
     ("adaptive", {"bound": "pair", "label_aware": True}),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _fresh_tables(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 def f(x):
@@ -102,7 +97,7 @@ def test_paper_and_curve_certify_the_same_radii_where_votes_tell():
 def run(log, kind, stop_after=None):
     procedure, rows = of(kind), []
     g = SmoothedClassifier(f, NOISE, 10)
-    for row in certify_images(g, TEST, log, procedure, Selection(every=4), "test", {"model": "nearest"}):
+    for row in certify_images(g, TEST, log, procedure, Selection(every=4), "test", {"model": {"name": "nearest"}}):
         rows.append(row)
         if len(rows) == stop_after:
             break
@@ -118,8 +113,7 @@ def test_logs_go_on_after_an_interruption_and_never_mix(tmp_path, kind):
         run(log, kind, stop)
     log.write_bytes(log.read_bytes()[:-9])  # killed while writing
     assert run(log, kind) == whole
-    about = read_log(log).decides
-    assert procedure_of(about, NOISE) == of(kind)
+    assert read_certification(log).header.procedure == of(kind)
     for other in KINDS:
         if other != kind:
             with pytest.raises(InputError, match="other settings"):

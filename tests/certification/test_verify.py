@@ -1,37 +1,34 @@
 """`verify` computes all rows again: whatever is edited in a log does not follow any more, also with a new checksum."""
 
-import json
 import subprocess
 import sys
 
 import pytest
+from forging import opened, sealed
 from test_procedures import KINDS, run
 
+from smoothcert.analysis import read_results
 from smoothcert.certification.verify import verify
 from smoothcert.errors import InputError
-from smoothcert.records.jsonl import encode
+from smoothcert.records.log import read_certification
 
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
-        for number, kind in enumerate(KINDS):
-            run(folder / f"{number}.jsonl", kind)
-        yield [folder / f"{number}.jsonl" for number in range(len(KINDS))]
+    for number, kind in enumerate(KINDS):
+        run(folder / f"{number}.jsonl", kind)
+    return [folder / f"{number}.jsonl" for number in range(len(KINDS))]
 
 
 def edited(path, target, row=None, header=None):
     """A copy with one thing changed in its first certified row, or in its header, and every checksum made right."""
-    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
-    for line in lines:
-        del line["crc"]
+    lines = opened(path)
     if header is not None:
         header(lines[0]["decides"])
     if row is not None:
         row(next(line for line in lines[1:] if line["predict"] != -1 and len(line["estimation"]) > 1))
-    target.write_bytes(b"".join(map(encode, lines)))
+    target.write_bytes(sealed(lines))
     return target
 
 
@@ -80,7 +77,6 @@ ROWS = {
     "correct": lambda row: row.update(correct=1 - row["correct"]),
     "estimation": vote("estimation", 1),
     "moved vote": move,
-    "number as text": lambda row: row.update(radius=str(row["radius"])),
     "unknown class": lambda row: row["estimation"].update({"10": 1}),
     "no votes": lambda row: row.update(estimation={}),
     "abstained": lambda row: row.update(predict=-1, radius=0.0, correct=0),
@@ -89,11 +85,13 @@ HEADERS = {
     "n": bump("n", 1),
     "alpha": bump("alpha", 0.0001),
     "noise": sigma,
-    "num_classes": lambda d: d.update(num_classes=1),
-    "selected": bump("selected", 1),
     "procedure": lambda d: d.update(procedure="paper" if d["procedure"] != "paper" else "curve"),
     "bound": lambda d: d.update(bound="pair" if d["bound"] == "single" else "single"),
     "noise kind": lambda d: d.update(noise={"kind": "laplace", "b": 1.0}),
+}
+IMPOSSIBLE = {
+    "num_classes must be": lambda d: d.update(num_classes=1),
+    "11 images are said to be selected, but it is 10": bump("selected", 1),
 }
 
 
@@ -107,13 +105,34 @@ def test_honest_logs_follow(logs):
 @pytest.mark.parametrize("field", ROWS)
 def test_an_edited_row_is_caught(logs, tmp_path, kind, field):
     found = verify(edited(logs[kind], tmp_path / "log", row=ROWS[field]))
-    assert len(found.problems) == 1 and found.problems[0][0] is not None
+    rows = [index for index, _ in found.problems if index is not None]
+    moved_away = [(None, "9 of 10 selected images: INCOMPLETE")] if field == "index" else []
+    assert len(rows) == 1 and [what for what in found.problems if what[0] is None] == moved_away
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=lambda i: str(KINDS[i]))
 @pytest.mark.parametrize("field", HEADERS)
 def test_an_edited_header_is_caught(logs, tmp_path, kind, field):
-    assert verify(edited(logs[kind], tmp_path / "log", header=HEADERS[field])).problems
+    """Either no certificate follows from it, or it cannot be a header at all, and nobody reads the log."""
+    try:
+        assert verify(edited(logs[kind], tmp_path / "log", header=HEADERS[field])).problems
+    except InputError as error:
+        assert "its header cannot be used" in str(error)
+
+
+@pytest.mark.parametrize("words", IMPOSSIBLE)
+def test_an_impossible_header_is_refused_by_every_reader(logs, tmp_path, words):
+    log = edited(logs[0], tmp_path / "log", header=IMPOSSIBLE[words])
+    for read in (verify, read_certification, read_results):
+        with pytest.raises(InputError, match=f"its header cannot be used: {words}"):
+            read(log)
+
+
+def test_an_impossible_row_is_refused_by_every_reader(logs, tmp_path):
+    log = edited(logs[0], tmp_path / "log", row=lambda row: row.update(radius=str(row["radius"])))
+    for read in (verify, read_certification, read_results):
+        with pytest.raises(InputError, match=r"line \d+: the radius '.*' is negative or not a number"):
+            read(log)
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2, 4, 5])
@@ -129,9 +148,10 @@ def test_edited_looks_are_caught(logs, tmp_path, kind):
         lambda row: row["looks"][0].__setitem__(0, row["looks"][0][0] + 1),
         lambda row: row["looks"][-1].__setitem__(1, row["looks"][-1][1] + 1),
         lambda row: row.update(looks=[]),
-        lambda row: row.update(looks="none"),
     ):
         assert verify(edited(logs[kind], tmp_path / "log", row=change)).problems
+    with pytest.raises(InputError, match="the looks are not lists"):
+        verify(edited(logs[kind], tmp_path / "log", row=lambda row: row.update(looks="none")))
 
 
 def test_an_edit_without_a_new_checksum_is_damage(logs, tmp_path):

@@ -7,16 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from smoothcert.certification.log import read_log
 from smoothcert.cli import COMMANDS
-from smoothcert.models.weights import digest, load_weights
+from smoothcert.cli.parse import known_options
+from smoothcert.interchange.weights import digest, load_weights
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import CrossEntropy, Objective
 from smoothcert.recipes import Recipe, StepDecay, to_dict
+from smoothcert.records.log import read_certification
 from tests.cli.running import fails, smoothcert
 
 RECIPE = Recipe("fake", "lenet", Objective(Gaussian(0.25), (CrossEntropy(),)), 12, 0.02, StepDecay(30), batch=32)
@@ -64,6 +66,8 @@ def test_help_does_not_wait_for_heavy_imports(tmp_path):
         (["train"], "recipe"),
         (["train", "mnist5k/consistncy/0.50"], "did you mean mnist5k/consistency/0.50"),
         (["train", "fake/x", "--sede", "3"], "did you mean --seed"),
+        (["train", "fake/x", "twice"], "unknown argument 'twice'"),
+        (["certify", "x", "--num_clases", "3"], "did you mean --num-classes"),
         (["train", "missing.toml"], "missing.toml"),
         (["train", "mnist/gaussian/0.50", "--data", "nowhere"], "smoothcert data fetch mnist"),
         (["train", "mnist5k/gaussian/0.50", "--device", "warp"], "--device cpu"),
@@ -82,6 +86,14 @@ def test_help_does_not_wait_for_heavy_imports(tmp_path):
 )
 def test_a_wrong_call_gets_one_clear_line(tmp_path, arguments, message):
     assert message in fails(*arguments, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_that_may_be_meant_is_one(tmp_path, name):
+    module = import_module(f"smoothcert.cli.{name.replace('-', '_')}{'_' * (name == 'import')}")
+    options = known_options(getattr(module, name.title().replace("-", "")))
+    shown = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", smoothcert(name, "--help", cwd=tmp_path).stdout))
+    assert set(options) <= shown
 
 
 def test_tables_plots_and_predictions_of_a_run(trained):
@@ -119,6 +131,18 @@ def test_predicting_from_image_files(trained):
     assert "resize" in fails("predict", "run", "tall.png", cwd=trained)
     assert "broken.png" in fails("predict", "run", "broken.png", cwd=trained)
     assert "scale the image" in fails("predict", "run", "bright.npy", cwd=trained)
+
+
+def test_one_radius_is_the_curve_of_this_radius(trained):
+    call = ["certify", "run", "--n", "200", "--device", "cpu", "--every", "4"]
+    for out, options in (("one", ["--radius", "0.25"]), ("grid", ["--procedure", "curve", "--radii", "0.25"])):
+        said = smoothcert(*call, *options, "--out", f"{out}.jsonl", cwd=trained).stdout
+        assert "at radius 0.25" in said
+    one, grid = (read_certification(trained / f"{name}.jsonl") for name in ("one", "grid"))
+    assert one.header == grid.header and one.header.grid == (0.25,)
+    assert [row["looks"] for row in one.rows] == [row["looks"] for row in grid.rows]
+    for wrong in (["--radii", "0", "0.25"], ["--procedure", "adaptive"]):
+        assert "one radius" in fails(*call, "--radius", "0.25", *wrong, "--out", "x.jsonl", cwd=trained)
 
 
 def test_settings_that_cannot_certify_are_refused_at_once(trained):
@@ -194,8 +218,8 @@ def test_stopped_commands_go_on_where_they_were(trained, tmp_path, signal_):
     code, said = killed(CERTIFY, tmp_path, signal_, until=lambda: log.exists() and log.read_bytes().count(b"\n") >= 3)
     assert code in (130, -9) and said.count("\n") == (signal_ == signal.SIGINT)
     assert smoothcert(*CERTIFY, cwd=tmp_path).returncode == 0
-    expected = read_log(trained / "run" / "certify.jsonl").rows
-    found = read_log(log).rows
+    expected = read_certification(trained / "run" / "certify.jsonl").rows
+    found = read_certification(log).rows
     assert [{**r, "seconds": 0} for r in found] == [{**r, "seconds": 0} for r in expected]
 
 
@@ -225,10 +249,10 @@ def test_a_full_disk_gets_one_line_and_nothing_is_lost(trained, tmp_path):
         before = log.read_bytes()
         (small / "filler").write_bytes(b"\0" * os.statvfs(small).f_bavail * os.statvfs(small).f_frsize)
         assert "disk is full" in fails(*every_image, cwd=small)
-        assert log.read_bytes().startswith(before) and len(read_log(log).rows) < 40
+        assert log.read_bytes().startswith(before) and len(read_certification(log).rows) < 40
         (small / "filler").unlink()
         assert smoothcert(*every_image, cwd=small).returncode == 0
-        assert len(read_log(log).rows) == 40
+        assert len(read_certification(log).rows) == 40
     finally:
         subprocess.run(["umount", small], check=False)
 

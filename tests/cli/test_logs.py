@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.cli.running import fails, smoothcert
+from tests.figures.picture import words_on
 
 ROWS = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t7\t7\t{}\t1\t0:00:01\n5\t2\t-1\t0.0\t0\t0:00:01\n"
 A = "mnist/cohen/noise_0.50_1"
@@ -29,7 +30,7 @@ def folder(tmp_path_factory):
 def drawn(folder, *arguments):
     """The words of a figure."""
     assert smoothcert(*arguments, "--out", "f.svg", cwd=folder).returncode == 0
-    return re.findall(r"<!-- (.*?) -->", (folder / "f.svg").read_text())
+    return words_on(folder / "f.svg")
 
 
 def test_a_table_tells_published_logs_apart(folder):
@@ -55,7 +56,7 @@ def test_a_figure_has_a_panel_per_noise(folder):
 
 
 @pytest.mark.parametrize("command", COMMANDS[1:4])
-def test_labels_in_legends(folder, command):
+def test_legends_have_the_labels_that_were_given(folder, command):
     words = drawn(folder, *command, A, B, "--label", "_base $1$", "ours, new")
     found = [w.split("  (")[0].strip().replace("\\$", "$") for w in words if re.search(r"\((ACR|abst)", w)]
     assert found == ["_base $1$", "ours, new"]
@@ -94,7 +95,7 @@ def test_labels_and_printed_rows_count_logs_that_were_left_out(folder):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_wrong_calls(folder, command):
+def test_logs_without_an_image_or_a_label_too_few_get_one_line(folder, command):
     assert "no certified image" in fails(*command, EMPTY, cwd=folder)
     assert "and 1 other logs cannot be read" in fails(*command, EMPTY, SUMMARY, cwd=folder)
     assert "--label names 1 of 2 logs" in fails(*command, A, B, "--label", "one", cwd=folder)

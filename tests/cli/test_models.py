@@ -2,12 +2,14 @@
 
 import sys
 
+import numpy as np
 import pytest
 import torch
 
-from smoothcert.certification.log import read_log
+from smoothcert.interchange.weights import load_weights
 from smoothcert.models import LeNet
-from smoothcert.models.weights import load_weights
+from smoothcert.noise import GridGaussian, Laplace
+from smoothcert.records.log import read_certification
 from tests.cli.running import fails, smoothcert
 
 FAST = ["--n", "50", "--every", "10", "--device", "cpu", "--batch", "50"]
@@ -36,7 +38,7 @@ def folder(tmp_path_factory):
 
 
 def votes(log):
-    return [(row["index"], row["selection"], row["estimation"]) for row in read_log(log).rows]
+    return [(row["index"], row["selection"], row["estimation"]) for row in read_certification(log).rows]
 
 
 def test_a_checkpoint_is_certified_directly_and_as_an_imported_run_alike(folder):
@@ -44,8 +46,8 @@ def test_a_checkpoint_is_certified_directly_and_as_an_imported_run_alike(folder)
     assert smoothcert("certify", "checkpoint.pth.tar", *FAKE, *FAST, cwd=folder).returncode == 0
     direct = folder / "checkpoint.pth.tar.certify.jsonl"
     assert votes(direct) == votes(folder / "run" / "certify.jsonl")
-    assert read_log(direct).decides["model"]["variant"] == "channels-last"
-    assert read_log(folder / "run" / "certify.jsonl").decides["imported"]["epoch"] == 90
+    assert read_certification(direct).header.model.variant == "channels-last"
+    assert read_certification(folder / "run" / "certify.jsonl").header.imported["epoch"] == 90
 
 
 def test_a_factory_is_certified_and_predicts(folder, monkeypatch):
@@ -70,11 +72,40 @@ def test_a_run_goes_out_as_onnx_and_that_file_is_certified(folder):
 
 def test_another_noise_than_the_runs_own_can_be_chosen(folder):
     assert smoothcert("certify", "run", "--noise", "laplace:0.2", *FAST, "--out", "l.jsonl", cwd=folder).returncode == 0
-    assert read_log(folder / "l.jsonl").decides["noise"] == {"kind": "laplace", "b": 0.2}
+    assert read_certification(folder / "l.jsonl").header.noise == Laplace(0.2)
     assert "other settings" in fails("certify", "run", "--sigma", "1", *FAST, "--out", "l.jsonl", cwd=folder)
     assert "KIND:SCALE" in fails("certify", "run", "--noise", "laplace", *FAST, cwd=folder)
     assert "positive" in fails("certify", "run", "--sigma", "-1", *FAST, cwd=folder)
     assert "did you mean uniform" in fails("certify", "run", "--noise", "unifrm:1", *FAST, cwd=folder)
+
+
+def test_a_run_is_certified_audited_and_predicts_under_grid_noise_without_retraining(folder):
+    seed, grid = str(2**256 - 1), ["--noise", "grid"]
+    certify = ["certify", "run", *grid, *FAST, "--seed", seed]
+    done = smoothcert(*certify, "--out", "g.jsonl", cwd=folder)
+    assert done.returncode == 0, done
+    whole = read_certification(folder / "g.jsonl")
+    assert whole.header.noise == GridGaussian(0.25) and whole.header.seed == 2**256 - 1
+    assert "other settings" in fails("certify", "run", *FAST, "--seed", seed, "--out", "g.jsonl", cwd=folder)
+    for shard in ("0/2", "1/2"):
+        assert smoothcert(*certify, "--shard", shard, "--out", "s.jsonl", cwd=folder).returncode == 0
+    assert smoothcert("merge", "s.jsonl", "--out", "m.jsonl", cwd=folder).returncode == 0
+    assert sorted(votes(folder / "m.jsonl")) == sorted(votes(folder / "g.jsonl"))
+    assert smoothcert("verify", "g.jsonl", cwd=folder).returncode == 0
+    given = ["checkpoint.pth.tar", "--dataset", "fake", *FAST, "--seed", seed]
+    assert smoothcert("certify", *given, *grid, "--sigma", "0.25", "--out", "c.jsonl", cwd=folder).returncode == 0
+    assert votes(folder / "c.jsonl") == votes(folder / "g.jsonl")
+    assert "--sigma" in fails("certify", *given, *grid, cwd=folder)
+    assert "seed of grid noise" in fails("certify", "run", *grid, *FAST, "--seed", str(2**256), cwd=folder)
+    np.save(folder / "on.npy", np.full((1, 28, 28), 100 / 255, np.float32))
+    np.save(folder / "off.npy", np.full((1, 28, 28), 100.4 / 255, np.float32))
+    lines = smoothcert("predict", "run", "on.npy", "off.npy", "--n", "50", *grid, cwd=folder).stdout.splitlines()
+    assert ["rounded to 1/255" in line for line in lines] == [False, True]
+    audit = ["audit", "run", "--log", "p.jsonl", "--votes", "500", "--steps", "2", "--restarts", "1", "--images", "4"]
+    pair = ["--n", "200", "--alpha", "0.4", "--bound", "pair", "--out", "p.jsonl"]
+    assert smoothcert("certify", "run", *grid, *pair, "--every", "10", "--limit", "4", cwd=folder).returncode == 0
+    assert smoothcert(*audit, *grid, "--out", "a.jsonl", cwd=folder).returncode in (0, 1)
+    assert "the log is about GridGaussian" in fails(*audit, "--sigma", "0.25", "--out", "b.jsonl", cwd=folder)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +124,7 @@ def test_another_noise_than_the_runs_own_can_be_chosen(folder):
         (["export", "nowhere", "--onnx", "x"], "no such run"),
     ],
 )
-def test_mistakes_get_one_line(folder, arguments, message):
+def test_a_wrong_call_gets_one_clear_line(folder, arguments, message):
     assert message in fails(*arguments, cwd=folder)
 
 

@@ -1,6 +1,7 @@
 """report, figure, compare and export-tsv from the command line, on our logs and on TSV logs alike."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from smoothcert.analysis import read_results
 from smoothcert.recipes import RECIPES, to_dict
 from tests.analysis.made import random_results, write_log
 from tests.cli.running import fails, smoothcert
+from tests.figures.picture import is_whole, words_on
 
 
 @pytest.fixture(scope="module")
@@ -59,21 +61,30 @@ def test_pictures_come_from_the_very_data_set_of_the_log(folder):
     assert "data:image/png;base64," not in (folder / "g.html").read_text()
 
 
-@pytest.mark.parametrize("kind", ["curves", "ablation", "p-a"])
-def test_figures(folder, kind):
+@pytest.mark.parametrize(
+    ("kind", "legends"),
+    [
+        ("curves", ["consistency, λ = 5, m = 2", "consistency, λ = 5, m = 4"]),
+        ("ablation", ["m = 2", "m = 4"]),
+        ("p-a", ["mnist consistency λ=5 σ=0.50", "mnist consistency λ=5 m=4 σ=0.50"]),
+    ],
+)
+def test_a_figure_names_every_log_in_its_legend(folder, kind, legends):
     done = smoothcert("figure", kind, TSV, OTHER, "--out", f"{kind}.svg", cwd=folder)
     assert done.stdout == f"{kind}.svg\n", done
-    assert (folder / f"{kind}.svg").read_text().lstrip().startswith("<?xml")
+    found = [word.split("  (") for word in words_on(folder / f"{kind}.svg") if "  (" in word]
+    assert [name for name, _ in found] == legends
+    assert all(re.fullmatch(r"ACR 0\.\d{3}\)|abstained \d\.\d %\)", number) for _, number in found)
 
 
-def test_a_figure_of_named_ablations_and_of_gaps(folder):
+def test_figures_of_named_ablations_and_of_gaps_are_whole_pictures(folder):
     assert smoothcert("figure", "ablation", "--loss", "run", TSV, "--m", OTHER, cwd=folder).returncode == 0
-    assert (folder / "ablation.pdf").read_bytes().startswith(b"%PDF")
     np.savez(folder / "gaps.npz", consistency=np.linspace(-1, 4, 100), gaussian=np.linspace(-2, 3, 100))
     assert smoothcert("figure", "gaps", "gaps.npz", "--out", "gaps.png", cwd=folder).returncode == 0
+    assert is_whole(folder / "ablation.pdf") and is_whole(folder / "gaps.png")
 
 
-def test_a_comparison(folder):
+def test_a_comparison_is_over_the_images_in_common_with_its_interval(folder):
     done = smoothcert("compare", "run", TSV, cwd=folder)
     assert done.returncode == 0 and "200 images in common" in done.stdout and "McNemar" in done.stdout
     assert "note: mnist consistency λ=5 σ=0.50 is a TSV log" in done.stdout
@@ -83,7 +94,7 @@ def test_a_comparison(folder):
     assert low < found["acr"]["difference"] < high
 
 
-def test_exported_radii(folder):
+def test_exported_radii_are_exact_or_cut_to_their_digits(folder):
     assert smoothcert("export-tsv", "run", cwd=folder).stdout == "run/certify.tsv\n"
     log, exact = read_results(folder / "run"), read_results(folder / "run" / "certify.tsv")
     assert np.array_equal(exact.radius, log.radius) and np.array_equal(exact.predict, log.predict)

@@ -9,13 +9,16 @@ import pytest
 
 from smoothcert import paper
 from smoothcert.analysis import Results
+from smoothcert.analysis.beside_paper import beside
 from smoothcert.analysis.verdict import judge
-from smoothcert.certification.log import read_log
 from smoothcert.errors import InputError
-from smoothcert.recipes import RECIPES, find, from_dict, override, scaled, to_dict
-from smoothcert.reproduction import compare, items
+from smoothcert.recipes import RECIPES, find_recipe, from_dict, override, reduced_recipe, to_dict
+from smoothcert.records.header import header_of
+from smoothcert.records.log import read_certification
 from smoothcert.reproduction.figure import panels
+from smoothcert.reproduction.plan import items
 from tests.cli.running import fails, smoothcert
+from tests.figures.picture import is_whole
 
 FAKE = ["--set", "data=fake", "batch=64", "--scale", "0.03", "--device", "cpu"]
 RUN = "mnist-gaussian-0.50+data=fake+batch=64-reduced0.03-seed"
@@ -35,9 +38,9 @@ def test_a_reduced_run_goes_from_training_to_the_papers_cells_and_says_reduced(r
     for seed in (0, 1):
         run = folder / "runs" / f"{RUN}{seed}"
         assert json.loads((run / "recipe.json").read_text())["reduced"] == "scale 0.03: 3 of 90 epochs"
-        log = read_log(run / "certify.jsonl")
-        assert log.decides["recipe"]["reduced"] and "reduced" in log.name
-        assert (log.decides["n"], log.decides["selection"]["every"], log.decides["seed"]) == (3000, 33, seed)
+        log = read_certification(run / "certify.jsonl")
+        assert log.header.recipe.reduced and "reduced" in log.name
+        assert (log.header.n, log.header.selection.every, log.header.seed) == (3000, 33, seed)
     assert out.count("scale 0.03: 3 of 90 epochs") == 4 + 2  # two trainings, two certifications, two printed rows
     lines = out.splitlines()
     assert [line[:13] for line in lines if line.startswith("ours")] == ["ours, reduced"] * 2
@@ -52,14 +55,17 @@ def test_what_is_done_is_not_done_again_and_what_was_torn_is_mended(reproduced):
     runs = [folder / "runs" / f"{RUN}{seed}" for seed in (0, 1)]
     whole = [(run / "certify.jsonl").read_bytes() for run in runs]
     trained = [(run / "model.safetensors").stat().st_mtime_ns for run in runs]
-    (runs[1] / "certify.jsonl").write_bytes(whole[1][:-30])  # as a crash in the middle of a row leaves it
+    last_row_ends = whole[1].rindex(b"\n", 0, -1)  # before the closing row
+    (runs[1] / "certify.jsonl").write_bytes(
+        whole[1][: last_row_ends - 30]
+    )  # as a crash in the middle of a row leaves it
     command = ["reproduce", "mnist/gaussian/0.50", *FAKE, "--seeds", "0,1"]
     plan = json.loads(smoothcert(*command, "--dry-run", "--json", cwd=folder).stdout)
     assert [(p["trained"], p["certified"], p["selected"]) for p in plan] == [(True, 2, 2), (True, 1, 2)]
     done = json.loads(smoothcert(*command, "--json", cwd=folder).stdout)
     assert [(run / "model.safetensors").stat().st_mtime_ns for run in runs] == trained
     assert (runs[0] / "certify.jsonl").read_bytes() == whole[0]
-    rows = [read_log(run / "certify.jsonl").rows for run in runs]
+    rows = [read_certification(run / "certify.jsonl").rows for run in runs]
     assert [len(r) for r in rows] == [2, 2]
     first = done["rows"][0]
     assert (first["row"], first["seeds"], first["verdict"]) == ("6:7", [0, 1], "reduced run") and not done["skipped"]
@@ -128,10 +134,9 @@ def test_every_table_and_figure_of_the_paper_has_a_plan(what, tmp_path):
 
 
 def test_figure_1_is_of_five_mnist_networks_that_nobody_certifies():
-    assert {(find(item.name).data, find(item.name).model) for item in items("figure1")} == {("mnist", "lenet")}
-    assert (
-        len({type(find(item.name).objective.terms[-1]) for item in items("figure1")}) == 4
-    )  # SmoothAdv's is Gaussian's
+    recipes = [find_recipe(item.name) for item in items("figure1")]
+    assert {(recipe.data, recipe.model) for recipe in recipes} == {("mnist", "lenet")}
+    assert len({type(recipe.objective.terms[-1]) for recipe in recipes}) == 4  # SmoothAdv's is Gaussian's
 
 
 def test_figure_1_ends_in_its_picture_and_the_shares_of_misclassified_draws(tmp_path):
@@ -139,7 +144,7 @@ def test_figure_1_ends_in_its_picture_and_the_shares_of_misclassified_draws(tmp_
     done = smoothcert(*command, cwd=tmp_path)
     assert done.returncode == 0, done
     assert not list(tmp_path.glob("runs/*/certify.jsonl")) and len(list(tmp_path.glob("runs/*/model.safetensors"))) == 5
-    assert (tmp_path / "runs" / "figure1-reduced0.0001.pdf").read_bytes().startswith(b"%PDF")
+    assert is_whole(tmp_path / "runs" / "figure1-reduced0.0001.pdf")
     again = json.loads(smoothcert(*command, "--json", cwd=tmp_path).stdout)  # from the runs that are there
     shares = again["misclassified"]
     assert list(shares) == ["Consistency", "SmoothAdv", "MACER", "Stability", "Gaussian"]
@@ -166,7 +171,7 @@ def test_table_3_ends_in_what_training_cost(tmp_path):
 
 
 def test_a_cost_stands_beside_the_printed_one_with_the_hours_of_the_whole_schedule(tmp_path):
-    recipe = scaled(find("cifar10/consistency/0.50"), 0.0004)  # one epoch on 6 % of the images
+    recipe = reduced_recipe(find_recipe("cifar10/consistency/0.50"), 0.0004)  # one epoch on 6 % of the images
     row = {"epoch": 1, "seconds": 36.0, "seconds_data": 1.0, "seconds_attack": 1.0, "seconds_descent": 34.0}
     row |= {"images_per_second": 1.0, "peak_memory_process": 2**30}
     (tmp_path / "run").mkdir()
@@ -191,25 +196,25 @@ def test_table_5_shows_our_settings_beside_the_printed_ones(tmp_path):
 
 def certified(radii, n=100_000, **about):
     """10,000 MNIST images, all correct, that have these radii in turn."""
-    header = {"n": n, "selected": 10_000, "recipe": to_dict(find("mnist/gaussian/0.50")), **about}
+    header = {"n": n, "selected": 10_000, "recipe": to_dict(find_recipe("mnist/gaussian/0.50")), **about}
     index, radius = np.arange(10_000), np.resize(np.array(radii, np.float64), 10_000)
     zeros = np.zeros(10_000, np.int64)
     header |= {"noise": {"kind": "gaussian", "sigma": 0.5}, "alpha": 0.001, "n0": 100}
-    return Results("run", index, zeros, zeros, radius, np.ones(10_000, bool), header)
+    return Results("run", index, zeros, zeros, radius, np.ones(10_000, bool), header_of(header))
 
 
 def test_a_row_has_the_one_verdict_and_its_cells_have_their_gaps():
-    row, one = paper.find("7:2"), certified([1.5, 1.61])  # 1.5581 ± 0.0016 and no accuracies
+    row, one = paper.find_row("7:2"), certified([1.5, 1.61])  # 1.5581 ± 0.0016 and no accuracies
     spread = [replace(one, radius=one.radius + s) for s in (-0.1, 0.1)]
-    found = compare(row, spread, [0, 1])
+    found = beside(spread, row)
     (cell,) = found.cells
     assert found.verdict == judge(spread, row) and found.verdict.word == "inconclusive"
     assert cell.standard_error == pytest.approx(0.055 / 100, rel=1e-3)
     assert cell.deviation == pytest.approx(0.1 * np.sqrt(2)) and cell.gap == pytest.approx(1.555 - 1.5581, abs=1e-3)
-    reduced = to_dict(scaled(find("mnist/gaussian/0.50"), 0.5))
-    found = compare(row, [one, certified([1.558], recipe=reduced)], [0, 1])
+    reduced = to_dict(reduced_recipe(find_recipe("mnist/gaussian/0.50"), 0.5))
+    found = beside([one, certified([1.558], recipe=reduced)], row)
     assert found.verdict.word == "reduced run" and found.reductions == ("scale 0.5: 45 of 90 epochs",)
-    assert compare(row, [one], [0], changed=["lr=1"]).verdict.word == "changed recipe"
+    assert beside([one], row, changed=["lr=1"]).verdict.word == "changed recipe"
 
 
 def test_a_figure_draws_what_there_is_beside_the_printed_cells():
@@ -246,7 +251,7 @@ def test_recipes_are_listed_with_the_papers_acr_and_cost(tmp_path):
 def test_what_show_prints_can_be_trained(tmp_path):
     out = smoothcert("show", "ablation/lambda/5", "--set", "lbd=7", "--scale", "0.1", cwd=tmp_path).stdout
     assert "# REDUCED, scale 0.1" in out and "# CHANGED, lbd=7" in out and "ACR 1.740; % at 0.00: 95.0" in out
-    assert from_dict(tomllib.loads(out)) == scaled(override(find("ablation/lambda/5"), ["lbd=7"]), 0.1)
+    assert from_dict(tomllib.loads(out)) == reduced_recipe(override(find_recipe("ablation/lambda/5"), ["lbd=7"]), 0.1)
     about = json.loads(smoothcert("show", "imagenet/consistency/1.00", "--json", cwd=tmp_path).stdout)
     assert about["certification"]["every"] == 100 and about["printed"][0]["acr"] == 0.982
     shown = smoothcert("show", "mnist/gaussian/0.50", "--set", "data=fake", "--scale", "0.01", cwd=tmp_path)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from smoothcert.cli import COMMANDS, main
-from smoothcert.records.jsonl import encode
+from smoothcert.files.jsonl import encode
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def log(tmp_path):
 
 DECIDES = {
     "data": {"name": "fake", "split": "test", "images": 40, "fingerprint": ""},
-    "selection": {"every": 20, "start": 0, "stop": None},
-    "selected": 2,
+    "selection": {"every": 40, "start": 0, "stop": None},
+    "selected": 1,
     "noise": {"kind": "gaussian", "sigma": 0.5},
     "num_classes": 2,
     "procedure": "paper",
@@ -42,13 +42,13 @@ def call(*arguments):
     return stop.value.code
 
 
-def test_a_log_that_follows(log, capsys):
+def test_certificates_that_follow_from_their_votes_are_counted(log, capsys):
     assert call("verify", log) == 0
     assert "1 certificates all follow" in capsys.readouterr().out
     assert "verify" in COMMANDS
 
 
-def test_a_log_that_does_not(log, capsys):
+def test_an_edited_certificate_is_named_and_the_command_fails(log, capsys):
     row = json.loads(log.read_bytes().splitlines()[1])
     del row["crc"]
     log.write_bytes(log.read_bytes().splitlines(keepends=True)[0] + encode(row | {"radius": 0.3, "predict": 1}))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,8 @@ def images(n: int, seed: int = 0) -> np.ndarray:
 
 
 def dataset(n: int = 500) -> Dataset:
-    return Dataset.of("made", "train", images(n), np.arange(n) % 10, 10, CropAndFlip())
+    made = Dataset.of("made", "train", images(n), np.arange(n) % 10, 10)
+    return replace(made, augmentation=CropAndFlip())
 
 
 def one_by_one(image: np.ndarray, top: int, left: int, flip: int, padding: int) -> np.ndarray:
@@ -56,7 +59,7 @@ def test_an_image_is_augmented_by_key_and_index_alone():
     assert torch.equal(resumed, cut[165:])
 
 
-def test_seeds_and_epochs_differ():
+def test_every_seed_and_epoch_augments_in_its_own_way():
     data = dataset(50)
     views = [next(data.batches([torch.arange(50)], key))[0] for key in ((0, 0), (0, 1), (1, 0), (1, 1), (10, 0))]
     assert all(not torch.equal(a, b) for i, a in enumerate(views) for b in views[:i])

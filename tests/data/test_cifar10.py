@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import struct
 import subprocess
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from beside import unpacker
+from tests.bomb import Bomb
 
 from smoothcert import data
 from smoothcert.data import cifar10
@@ -143,16 +143,6 @@ def test_a_truncated_pickle_is_named(writer, keep, tmp_path):
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(InputError, match=r"data_batch_3: not a pickle, or truncated"):
         data.load("cifar10", "train", tmp_path)
-
-
-class Bomb:
-    """Makes a folder when unpickled."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = str(marker)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.mkdir, (self.marker,)
 
 
 @pytest.mark.parametrize("protocol", range(6))

@@ -320,7 +320,7 @@ def test_workers_are_chosen_by_the_caller(real_data):
         data.load("imagenette", "test", real_data, workers=-1)
 
 
-def test_the_real_photographs(real_data):
+def test_photographs_of_ten_classes_are_cropped_to_224_and_are_not_imagenet(real_data):
     train, test = (data.load("imagenette", split, real_data, workers=2) for split in ("train", "test"))
     assert train.labels.bincount().tolist() == [100] * 10 and test.labels.bincount().tolist() == [50] * 10
     x, y = next(train.batches([torch.arange(0, 1000, 25)], (0, 0)))

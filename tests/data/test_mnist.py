@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from smoothcert.data import DATASETS, fetch, load
-from smoothcert.data.idx import read_idx
+from smoothcert.data.mnist import read_idx
 from smoothcert.errors import InputError
 
 IMAGES = np.arange(3 * 28 * 28, dtype=np.uint8).reshape(3, 28, 28)
@@ -95,7 +95,7 @@ def test_mnist5k_is_a_fixed_split_of_real_digits():
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the full MNIST (../shared/data) is not here")
-def test_the_real_mnist():
+def test_mnist_has_its_images_and_labels_in_the_usual_order():
     test = load("mnist", "test", SHARED)
     assert len(test) == 10_000 and test.labels[:5].tolist() == [7, 2, 1, 0, 4]
     assert len(load("mnist", "train", SHARED)) == 60_000
@@ -122,7 +122,7 @@ def server(tmp_path):
 
 def small_family(site, url, monkeypatch):
     md5 = {path.name: hashlib.md5(path.read_bytes()).hexdigest() for path in sorted(site.iterdir())}
-    monkeypatch.setitem(fetch.FETCHABLE, "mnist", fetch.Source(url, md5, "MNIST/raw"))
+    monkeypatch.setitem(fetch.FETCHABLE, "mnist", fetch.Source(url, "MNIST/raw", md5))
 
 
 def test_fetching_writes_only_what_is_right_and_missing(tmp_path, server, monkeypatch):
@@ -142,7 +142,7 @@ def test_an_archive_is_unpacked_once_and_only_inside_its_folder(tmp_path, server
             member.size = 5
             tar.addfile(member, io.BytesIO(b"bytes"))
     md5 = {"a.tar.gz": hashlib.md5((site / "a.tar.gz").read_bytes()).hexdigest()}
-    monkeypatch.setitem(fetch.FETCHABLE, "cifar10", fetch.Source(url, md5, "deep/folder", (".bin",)))
+    monkeypatch.setitem(fetch.FETCHABLE, "cifar10", fetch.Source(url, "deep/folder", md5, (".bin",)))
     assert [fresh for _, fresh in fetch.fetch("cifar10", tmp_path / "data")] == [True]
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.bin"))
     assert found == ["data/deep/folder/escaped.bin", "data/deep/folder/test_batch.bin"]
@@ -168,6 +168,6 @@ def test_a_server_that_does_not_answer_gives_one_line(tmp_path):
 def test_unknown_names_get_a_suggestion():
     with pytest.raises(InputError, match="did you mean mnist5k"):
         load("mnist5", "train")
-    with pytest.raises(InputError, match="train and test"):
+    with pytest.raises(InputError, match="train, test and held-out-N"):
         load("mnist5k", "validation")
     assert "fake" in DATASETS

@@ -40,6 +40,19 @@ def cifar_resnet_layout(depth: int, classes: int) -> list[tuple[str, tuple[int, 
     return [*keys, ("fc.weight", (classes, 64)), ("fc.bias", (classes,))]
 
 
+def wide_layout(classes: int) -> list[tuple[str, tuple[int, ...]]]:
+    keys: list[tuple[str, tuple[int, ...]]] = []
+    layers = [("", 3, 32)]
+    for group, inputs, outputs in ((1, 32, 64), (2, 64, 256), (3, 256, 256)):
+        layers += [(f"group{group}.#1", inputs, outputs), (f"group{group}.#2", outputs, outputs)]
+    layers += [("residual1.#", 256, 256), ("residual2.#", 256, 256)]
+    for name, inputs, outputs in layers:
+        conv, norm = (name.replace("#", kind) or kind for kind in ("conv", "bn"))
+        keys += [(f"{conv}.weight", (outputs, inputs, 3, 3))]
+        keys += [part for part in _norm(norm, outputs) if part[0] != f"{norm}.weight"]  # γ = 1
+    return [*keys, ("fc.weight", (classes, 256)), ("fc.bias", (classes,))]
+
+
 def resnet50_layout(classes: int) -> list[tuple[str, tuple[int, ...]]]:
     keys = [("conv1.weight", (64, 3, 7, 7)), *_norm("bn1", 64)]
     before = 64

@@ -9,8 +9,8 @@ from PIL import Image
 from torch import Tensor, nn
 
 from smoothcert import Gaussian, InputError, SmoothedClassifier
+from smoothcert.interchange.weights import digest
 from smoothcert.models import MODELS, build, frozen
-from smoothcert.models.weights import digest
 
 torch.set_num_threads(1)  # threads that spin on a busy machine make these small networks ten times slower
 
@@ -100,6 +100,8 @@ def test_certify_and_predict_ask_the_frozen_network_and_no_other(photographs):
     g.f.register_forward_hook(lambda module, inputs, logits: seen.append(logits.argmax(1).clone()))
     f.register_forward_hook(lambda *_: pytest.fail("the unfolded network was asked"))
     classifier = SmoothedClassifier(g, Gaussian(0.25), 10, batch=64)
+    classifier.votes(photographs[0], 1)  # before the first vote f is asked whether it is steady
+    seen.clear()
     certificate = classifier.certify(photographs[0], n0=20, n=200)
     prediction = classifier.predict(photographs[0], n=100)
     votes = np.bincount(torch.cat(seen).numpy(), minlength=10)

@@ -16,11 +16,14 @@ def frozen(out_channels, kernel_size):
 
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
 @pytest.mark.parametrize(("images", "out_channels", "kernel_size"), [((3, 1, 9, 11), 4, 5), ((1, 1, 5, 5), 2, 5)])
-def test_an_attack_finds_torchs_gradient(images, out_channels, kernel_size, memory_format):
+def test_an_attack_finds_torchs_gradient_without_torchs_layer(
+    images, out_channels, kernel_size, memory_format, monkeypatch
+):
     convolve = frozen(out_channels, kernel_size).to(memory_format=memory_format)
     x = torch.randn(images, dtype=torch.float64, requires_grad=True)
+    monkeypatch.setattr(nn.Conv2d, "forward", None)  # who trains is sent there, an attack must not be
     mine, theirs = convolve(x), conv2d(x, convolve.weight, convolve.bias)
-    assert type(mine.grad_fn).__name__ == "_AttackedBackward" and torch.equal(mine, theirs)
+    assert torch.equal(mine, theirs)
     slope = torch.randn_like(mine)
     assert torch.allclose(*(torch.autograd.grad(y, x, slope)[0] for y in (mine, theirs)), rtol=1e-12, atol=1e-12)
 

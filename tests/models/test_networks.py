@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import math
 
-import plain
 import pytest
 import torch
 from torch import nn
 
 from smoothcert.errors import InputError
 from smoothcert.models import MODELS, build
+from smoothcert.models.cifar_wide import shift_norm
+from tests.models import plain
 
 torch.set_num_threads(1)  # threads that spin on a busy machine make these small networks ten times slower
 
@@ -17,6 +18,7 @@ PARAMETERS = {
     "cifar_resnet20": (10, 272_474),
     "cifar_resnet110": (10, 1_730_714),
     "cifar_densenet40": (10, 211_978),
+    "cifar_wide": (10, 3_157_002),
     "imagenet_resnet50": (1000, 25_557_032),
 }
 LAYOUTS = {
@@ -24,6 +26,7 @@ LAYOUTS = {
     "cifar_resnet20": plain.cifar_resnet_layout(20, 10),
     "cifar_resnet110": plain.cifar_resnet_layout(110, 10),
     "cifar_densenet40": plain.densenet40_layout(10),
+    "cifar_wide": plain.wide_layout(10),
     "imagenet_resnet50": plain.resnet50_layout(1000),
 }
 
@@ -51,7 +54,7 @@ def test_every_network_learns_in_every_weight(name):
     assert [n for n, p in f.named_parameters() if p.grad is None or not p.grad.isfinite().all()] == []
 
 
-@pytest.mark.parametrize("name", ["cifar_resnet20", "cifar_densenet40", "imagenet_resnet50"])
+@pytest.mark.parametrize("name", ["cifar_resnet20", "cifar_densenet40", "cifar_wide", "imagenet_resnet50"])
 def test_convolutions_start_with_variance_2_over_k2_out(name):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -83,6 +86,30 @@ def test_others_normalisations_can_be_had(kind, expected):
     assert torch.equal(build("cifar_resnet20", 10, kind).normalize(x), expected(x, mean))
 
 
+def test_the_wide_network_has_the_multiplications_it_says_and_any_width():
+    f, count = build("cifar_wide", 10), [0]
+
+    def add(module, inputs, output):
+        count[0] += output[0].numel() * module.weight[0].numel()
+
+    for module in f.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            module.register_forward_hook(add)
+    f.eval()(torch.rand(1, 3, 32, 32))
+    assert count[0] == 170_756_608
+    assert f"{count[0]:,}" in type(f).__doc__ and f"{sum(p.numel() for p in f.parameters()):,}" in type(f).__doc__
+    assert build("cifar_wide50", 10).fc.in_features == 128
+
+
+def test_a_norm_without_scale_is_batch_norm_and_folds_through_the_pool():
+    norm, plain_norm = shift_norm(5), nn.BatchNorm2d(5)
+    x = 3 + 2 * torch.randn(4, 5, 6, 6, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(norm(x), plain_norm(x))
+    assert sorted(norm.state_dict()) == sorted(plain_norm.state_dict().keys() - {"weight"})
+    # max(s·a + b) = s·max(a) + b needs s > 0, whatever training does to β
+    assert bool((norm.weight > 0).all()) and [name for name, _ in norm.named_parameters()] == ["bias"]
+
+
 @pytest.mark.parametrize("depth", [8, 32, 56])
 def test_cifar_resnets_of_any_depth_6k_plus_2(depth):
     f = build(f"cifar_resnet{depth}", 10)
@@ -97,6 +124,7 @@ def test_cifar_resnets_of_any_depth_6k_plus_2(depth):
         ("cifar_resnet2", 10, "standard", "the nearest is cifar_resnet8"),
         ("cifar_resnet", 10, "standard", "did you mean cifar_resnet"),
         ("lenet", 1, "standard", "at least 2 classes"),
+        ("cifar_wide2", 10, "standard", "width must lie between"),
         ("lenet", 10, "center", "no mean to subtract"),
         ("cifar_resnet20", 10, "centre", "did you mean center"),
     ],

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import max_pool2d
 
-from smoothcert.models.pool import max_pool
+from smoothcert.models.lenet import max_pool
 from smoothcert.noise.stream import generator_for
 
 

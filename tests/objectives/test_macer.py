@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from torch import Tensor
 
 from smoothcert.errors import InputError
-from smoothcert.noise import Gaussian, Laplace
+from smoothcert.noise import Gaussian, GridGaussian, Laplace
 from smoothcert.objectives import MACER, Objective
 
 TERM = MACER(sigma=0.5, lbd=4.0, gamma=2.0, beta=1.0)
@@ -42,6 +42,14 @@ def test_below_the_hinge_the_charge_is_what_the_margin_lacks() -> None:
 def test_left_out_images_add_nothing(p: list[float], y: int) -> None:
     charge, slope = robust(TERM, one_image(p), y)
     assert charge == 0 and not slope.any()
+
+
+@pytest.mark.parametrize(("share", "charged"), [(0.9995, True), (1.0005, False)])
+def test_the_hinge_is_at_gamma_and_not_a_thousandth_elsewhere(share: float, charged: bool) -> None:
+    p = [0.8, 0.15, 0.05]
+    gamma = (ndtri(p[0]) - ndtri(p[1])) / share
+    charge, slope = robust(MACER(sigma=0.5, lbd=4.0, gamma=gamma, beta=1.0), one_image(p), 0)
+    assert charge == pytest.approx(gamma * (1 - share) if charged else 0.0, abs=1e-12) and slope.any() == charged
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -80,7 +88,7 @@ def test_more_views_are_averaged_as_probabilities_after_tempering() -> None:
     assert charge == pytest.approx(wanted, rel=1e-12)
 
 
-def test_it_waits_for_its_epoch() -> None:
+def test_the_radius_is_charged_from_its_first_epoch_on() -> None:
     late = MACER(0.5, lbd=4.0, gamma=2.0, beta=1.0, start=31)
     assert late.at(30).lbd == 0 and late.at(31) == TERM == late.at(89)
     logits, y = one_image([0.7, 0.2, 0.1]), torch.tensor([0])
@@ -90,7 +98,8 @@ def test_it_waits_for_its_epoch() -> None:
 
 def test_it_is_refused_under_another_noise_than_its_own() -> None:
     assert Objective(Gaussian(0.5), (TERM,)).m == 1
-    for noise in (Gaussian(0.25), Laplace(0.5)):
+    assert Objective(GridGaussian(0.5), (TERM,)).m == 1
+    for noise in (Gaussian(0.25), GridGaussian(0.25), Laplace(0.5)):
         with pytest.raises(InputError, match=r"MACER\(sigma=0.5\) needs the noise Gaussian\(0.5\)"):
             Objective(noise, (TERM,))
     with pytest.raises(InputError, match="start must be an epoch"):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from smoothcert.errors import InputError
 from smoothcert.objectives import MACER, TERMS, Consistency, CrossEntropy, MeanSquared, Stability, Term
-from smoothcert.objectives.base import term_name
+from smoothcert.objectives.term import term_name
 
 B, K = 6, 5
 EXAMPLES: dict[str, Term] = {

@@ -17,10 +17,10 @@ import torch
 
 from smoothcert.certification.target import open_target
 from smoothcert.data import Dataset
-from smoothcert.recipes import RECIPES, Recipe, find, to_dict
+from smoothcert.recipes import RECIPES, Recipe, find_recipe, to_dict
+from smoothcert.records.training_log import read_training_log
 from smoothcert.smoothed.classifier import SmoothedClassifier
-from smoothcert.training.log import read_training_log
-from smoothcert.training.loop import Step, build_network, train
+from smoothcert.training.loop import Step, build_network, train_on
 
 ROWS = [name for name in RECIPES if not name.startswith("mnist5k/") and not name.endswith("/text")]
 PARAMETERS = {
@@ -29,6 +29,7 @@ PARAMETERS = {
     "cifar_resnet110": 1_730_714,
     "cifar_densenet40": 211_978,
     "imagenet_resnet50": 25_557_032,
+    "cifar_wide": 3_157_002,
 }
 CPU = torch.device("cpu")
 
@@ -41,11 +42,11 @@ def random_images(shape: tuple[int, ...], images: int, num_classes: int = 10) ->
 
 def train_and_certify(recipe: Recipe, data: Dataset, folder: Path, n0: int) -> None:
     """One step of the real loop, then the run opened as `certify` does."""
-    events = list(train(recipe, folder, data, data, CPU))
+    events = list(train_on(recipe, folder, data, data, CPU))
     assert [type(event) for event in events].count(Step) == 1
     (epoch,) = read_training_log(folder / "train.jsonl")
     assert all(math.isfinite(value) for value in epoch.values())
-    target = open_target(str(folder), CPU)
+    target = open_target(folder, device=CPU)
     assert target.noise == recipe.objective.noise and target.about["recipe"] == to_dict(recipe)
     g = SmoothedClassifier(target.f, target.noise, target.num_classes)
     for index in range(len(data)):
@@ -58,7 +59,7 @@ def train_and_certify(recipe: Recipe, data: Dataset, folder: Path, n0: int) -> N
 def test_a_row_trains_one_step_and_certifies_two_images_with_a_stand_in_for_deep_networks(
     name: str, tmp_path: Path
 ) -> None:
-    row = find(name)
+    row = find_recipe(name)
     small, shape = (row.model, (1, 28, 28)) if row.model == "lenet" else ("cifar_resnet8", (3, 32, 32))
     recipe = replace(row, model=small, epochs=1, batch=2, split_batch=False)
     train_and_certify(recipe, random_images(shape, 2), tmp_path, n0=4)
@@ -66,10 +67,10 @@ def test_a_row_trains_one_step_and_certifies_two_images_with_a_stand_in_for_deep
 
 @pytest.mark.parametrize("model", PARAMETERS)
 def test_every_network_in_full_trains_one_step_and_certifies_an_image(model: str, tmp_path: Path) -> None:
-    name = next(name for name in ROWS if "/consistency" in name and find(name).model == model)
+    name = next(name for name in ROWS if "/consistency" in name and find_recipe(name).model == model)
     shape = {"lenet": (1, 28, 28), "imagenet_resnet50": (3, 224, 224)}.get(model, (3, 32, 32))
     classes = 1000 if model.startswith("imagenet") else 10
-    recipe = replace(find(name), epochs=1, batch=1, split_batch=False)
+    recipe = replace(find_recipe(name), epochs=1, batch=1, split_batch=False)
     assert sum(p.numel() for p in build_network(recipe, classes).parameters()) == PARAMETERS[model]
     train_and_certify(recipe, random_images(shape, 1, classes), tmp_path, n0=1)
 

@@ -20,16 +20,16 @@ from smoothcert.recipes import (
     Recipe,
     certification_of,
     demo,
-    fast,
-    find,
+    fast_cifar10,
+    fast_mnist,
+    find_recipe,
     matching,
     printed_rows,
-    short,
 )
-from smoothcert.recipes.cost import estimate
+from smoothcert.recipes.estimate import estimate, passes_per_image
 
 LINKS = [(name, row.name) for row in paper.rows() for name in row.recipes]
-OUR_OWN = {*demo.RECIPES, *fast.RECIPES, *short.RECIPES}
+OUR_OWN = {*demo.RECIPES, *fast_mnist.RECIPES, *fast_cifar10.RECIPES}
 NOT_PRINTED = {"ablation/loss/eta-lambda/5", "ablation/loss/eta-lambda/20"}
 OF_THE_PAPER = [n for n in RECIPES if n not in OUR_OWN | NOT_PRINTED and not n.endswith("/text")]
 # What a row's printed name, up to its bracket, and its table ask for.
@@ -66,7 +66,7 @@ def printed_weights(row: Row) -> list[float]:
 def test_every_printed_row_has_one_recipe_and_a_row_of_several_settings_one_for_each() -> None:
     for row in paper.rows():
         assert len(row.recipes) == max(1, len(printed_weights(row))), row.title
-    assert all(find(cost.recipe) for cost in paper.costs())
+    assert all(find_recipe(cost.recipe) for cost in paper.costs())
 
 
 def test_every_recipe_of_the_paper_has_a_printed_row() -> None:
@@ -78,7 +78,7 @@ def test_every_recipe_of_the_paper_has_a_printed_row() -> None:
 @pytest.mark.parametrize(("name", "row"), LINKS)
 @pytest.mark.parametrize("suffix", ["", "/text"])
 def test_a_recipe_has_the_settings_of_its_row(name: str, row: str, suffix: str) -> None:
-    recipe, line = find(name + suffix), paper.find(row)
+    recipe, line = find_recipe(name + suffix), paper.find_row(row)
     objective = recipe.objective
     assert (recipe.data, recipe.model) == WHERE[line.table][line.table == 4 and line.number > 6]
     assert objective.noise == Gaussian(line.sigma) and name.split("/")[0] != "mnist5k"
@@ -122,22 +122,22 @@ def test_smoothadv_has_its_best_settings_of_table_5(setting: paper.AttackSetting
         best = "smoothadv" if setting.sigma == 0.25 else "smoothadv-best"  # the only one that is printed there
         names = [f"cifar10/{method}/{setting.sigma:.2f}" for method in (best, "smoothadv+consistency")]
     for name in names:
-        objective = find(name).objective
+        objective = find_recipe(name).objective
         attack = objective.attack
         assert isinstance(attack, PGD) and attack.warmup == 10
         assert (attack.epsilon, attack.steps, objective.m) == (setting.epsilon / 256, setting.steps, setting.m)
 
 
-def test_fixed_settings_of_smoothadv() -> None:
+def test_smoothadv_on_cifar_is_salmans_attack_of_ten_steps_and_eight_views() -> None:
     for name in ("cifar10", "cifar10-resnet20", "cifar10-densenet40"):
-        objective = find(f"{name}/smoothadv/0.50").objective
+        objective = find_recipe(f"{name}/smoothadv/0.50").objective
         salman = PGD(255 / 256, 10, warmup=10, project_first=False, damping="none")
         assert (objective.attack, objective.m) == (salman, 8)
 
 
 def test_certification_is_the_papers() -> None:
     for name in OF_THE_PAPER:
-        recipe = find(name)
+        recipe = find_recipe(name)
         c = certification_of(recipe.data)
         assert (c.n0, c.n, c.alpha) == (100, 100_000, 0.001)
         votes = estimate(recipe, c).votes
@@ -146,9 +146,9 @@ def test_certification_is_the_papers() -> None:
 
 def test_cost_counts_passes_as_the_paper_orders_its_training_times() -> None:
     methods = ("gaussian", "consistency", "macer", "smoothadv-best")
-    passes = [estimate(r := find(f"cifar10/{m}/0.50"), certification_of(r.data)).passes_per_image for m in methods]
+    passes = [passes_per_image(find_recipe(f"cifar10/{m}/0.50")) for m in methods]
     assert passes == [1, 2, 16, 22]
-    assert estimate(find("cifar10/stability/0.50"), certification_of("cifar10")).passes_per_image == 2
+    assert estimate(find_recipe("cifar10/stability/0.50"), certification_of("cifar10")).passes_per_image == 2
     hours = {c.method: c.hours for c in paper.costs()}
     assert hours["Gaussian + Consistency"] / hours["Gaussian"] == pytest.approx(2, abs=0.2)
 
@@ -161,10 +161,10 @@ def test_a_name_is_found_as_it_is_by_glob_or_by_part() -> None:
     with pytest.raises(InputError, match="smoothcert recipes"):
         matching("zzz")
     with pytest.raises(InputError, match=r"did you mean cifar10/consistency/0\.50\?"):
-        find("cifar10/consistancy/0.50")
-    assert find("cifar10/stability/1.00") is find("cifar10/stability-lbd1/1.00")
+        find_recipe("cifar10/consistancy/0.50")
+    assert find_recipe("cifar10/stability/1.00") is find_recipe("cifar10/stability-lbd1/1.00")
 
 
 def test_recipes_do_not_wait_for_torch() -> None:
-    code = "import sys, smoothcert.recipes.cost; assert not {'torch', 'scipy.stats'} & set(sys.modules)"
+    code = "import sys, smoothcert.recipes.estimate; assert not {'torch', 'scipy.stats'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

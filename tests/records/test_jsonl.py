@@ -5,11 +5,11 @@ import os
 
 import pytest
 
-from smoothcert.audit.log import KIND as AUDIT
-from smoothcert.certification.log import KIND as CERTIFICATION
+from smoothcert.audit.run import KIND as AUDIT
 from smoothcert.errors import InputError
-from smoothcert.records import jsonl
-from smoothcert.records.jsonl import Writer, begun, encode, read
+from smoothcert.files import jsonl
+from smoothcert.files.jsonl import Writer, begun, encode, read
+from smoothcert.records.log import KIND as CERTIFICATION
 
 HEADER = {"decides": {"a": 1, "b": (2, 3)}, "environment": {}}
 

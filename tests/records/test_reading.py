@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from hypothesis.extra import numpy as arrays
 
 from smoothcert.analysis import read_results
 from smoothcert.errors import InputError
-from smoothcert.models.pickle_program import OLD_HEAD, Refused, look_through
-from smoothcert.recipes import RECIPES, find, from_dict, to_dict
-from smoothcert.records.reading import parse_array, parse_json, read_arrays, read_unzipped, read_up_to, shown
-from smoothcert.training.log import read_training_log
+from smoothcert.files.pickle_program import look_through
+from smoothcert.files.reading import parse_array, parse_json, read_arrays, read_unzipped, read_up_to
+from smoothcert.files.shown import shown
+from smoothcert.recipes import RECIPES, find_recipe, from_dict, to_dict
+from smoothcert.records.training_log import read_training_log
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 JSON = st.recursive(LEAVES, lambda v: st.lists(v, max_size=4) | st.dictionaries(st.text(max_size=8), v, max_size=4))
@@ -97,7 +99,7 @@ def test_any_text_is_a_recipe_or_refused(text, suffix, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / f"recipe{suffix}"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(InputError):
-        find(str(path))
+        find_recipe(str(path))
 
 
 @given(
@@ -141,15 +143,24 @@ def test_every_checkpoint_that_torch_writes_passes(new):
     torch.save(content, out, _use_new_zipfile_serialization=new)
     if new:
         with zipfile.ZipFile(out) as archive:
-            look_through(archive.read(next(n for n in archive.namelist() if n.endswith("data.pkl"))))
+            program = archive.read(next(n for n in archive.namelist() if n.endswith("data.pkl")))
+            look_through(Path("new"), program, 100_000)
     else:
-        look_through(out.getvalue(), OLD_HEAD)
+        look_through(Path("old"), out.getvalue(), 100_000, pickles=5)
 
 
 @pytest.mark.parametrize("depth", [30, 2000])
 def test_tuples_that_cannot_be_hashed_in_time_are_refused(depth):
     doubled = b"\x80\x02K\x01" + b"q\x01h\x01\x86" * depth + b"."
     nested = b"\x80\x02K\x01" + b"\x85" * (depth * 40) + b"."
-    for bad in (doubled, nested):
-        with pytest.raises(Refused, match="nests tuples"):
-            look_through(bad)
+    duplicated = b"\x80\x02K\x01" + b"2\x86" * depth + b"."
+    sets = b"\x80\x04K\x01" + b"q\x01(h\x01h\x01\x85\x91" * depth + b"."
+    for bad in (doubled, nested, duplicated, sets):
+        with pytest.raises(InputError, match="file: refused, and nothing in it was executed: its pickle nests tuples"):
+            look_through(Path("file"), bad, 100_000)
+
+
+@pytest.mark.parametrize("bad", [b"N0" * 60 + b"N.", b"\x80\x02Nr\xff\xff\xff\xff.", b"Np101\n.", b"Np-1\n."])
+def test_a_pickle_that_is_longer_than_its_kind_is_refused(bad):
+    with pytest.raises(InputError, match="is longer than that of any file of its kind"):
+        look_through(Path("file"), bad, 100)

@@ -6,8 +6,9 @@ import numpy as np
 from PIL import Image
 
 from smoothcert.analysis import read_results
-from smoothcert.analysis.report import Entry, gallery_images, render
 from smoothcert.recipes import RECIPES, to_dict
+from smoothcert.report.entry import Entry, gallery_images
+from smoothcert.report.page import render
 from tests.analysis.made import random_results, write_log
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">{{ 7*7 }}"

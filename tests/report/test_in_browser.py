@@ -90,7 +90,7 @@ def test_a_chart_is_read_by_keyboard_and_by_pointer(page):
     assert "correct" in one(page, '[data-chart="p-a"] .readout').text
 
 
-def test_sorting_the_gallery(page):
+def test_the_gallery_is_sorted_as_chosen(page):
     from selenium.webdriver.support.wait import WebDriverWait
 
     def radii():
@@ -145,7 +145,7 @@ def test_nothing_is_wider_than_the_screen(page, width):
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_light_and_dark(page):
+def test_the_page_is_light_or_dark_as_preferred_or_chosen(page):
     def back():
         return one(page, "body").value_of_css_property("background-color")
 

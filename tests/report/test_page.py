@@ -7,9 +7,10 @@ from importlib import resources
 
 import pytest
 
-from smoothcert.analysis import report
-from smoothcert.analysis.report import Entry, render
 from smoothcert.errors import InputError
+from smoothcert.report import page as report
+from smoothcert.report.entry import Entry
+from smoothcert.report.page import render
 from tests.analysis.made import curve_about, random_results
 from tests.report.page import HOSTILE, write_page
 
@@ -119,7 +120,7 @@ def contrast(one, other):
 
 
 def test_contrast_meets_wcag_aa_in_light_and_dark():
-    css = (resources.files("smoothcert.analysis") / "page" / "report.css").read_text()
+    css = (resources.files("smoothcert.report") / "html" / "report.css").read_text()
     themes = [
         dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in re.findall(r"\{([^{}]*--back:[^{}]*)\}", css)
     ]

@@ -3,19 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from tests.smoothed.linear import IMAGES, linear
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
-from smoothcert.noise.stream import generator_for
 from smoothcert.smoothed.classifier import SmoothedClassifier, content_index
-
-CPU = torch.device("cpu")
-IMAGES = torch.rand(5, 1, 6, 7, generator=generator_for(CPU, "images"))
-WEIGHTS = torch.randn(42, 3, generator=generator_for(CPU, "weights"), dtype=torch.float64)
-
-
-def linear(x):
-    return (x.flatten(1).double() - 0.5) @ WEIGHTS  # float64: no rounding that a batch size could change
 
 
 def smoothed(**options):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from smoothcert.errors import InputError
-from smoothcert.stats import error_bound, least_n, lower_bound, top_two_p_value, upper_bound
+from smoothcert.stats import error_bound, least_n, lower_bound, top_two_p_value
 
 ALPHAS = st.sampled_from([1e-6, 0.001, 0.01, 0.05, 0.2])
 
@@ -26,7 +26,7 @@ def test_lower_bound_is_wrong_with_probability_at_most_alpha(n, p, alpha):
 @given(n=st.integers(1, 500), p=st.floats(0.001, 0.999), alpha=ALPHAS)
 def test_upper_bound_is_wrong_with_probability_at_most_alpha(n, p, alpha):
     k = np.arange(n + 1)
-    assert stats.binom.pmf(k, n, p)[upper_bound(k, n, alpha) < p].sum() <= alpha * (1 + 1e-9)
+    assert stats.binom.pmf(k, n, p)[error_bound(k, n, alpha) < p].sum() <= alpha * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("alpha", [0.001, 0.05])
@@ -67,11 +67,11 @@ def probability_of_at_most(k, n, q):
     return total
 
 
-def test_extremes_are_stable():
+def test_bounds_of_none_and_of_all_have_their_closed_form():
     assert error_bound(0, 10**6, 0.001) == pytest.approx(-np.expm1(np.log(0.001) / 10**6), rel=1e-6)
     assert lower_bound(10**6, 10**6, 0.001) < 1
     assert lower_bound(0, 10**6, 0.001) == 0
-    assert upper_bound(10**6, 10**6, 0.001) == 1
+    assert error_bound(10**6, 10**6, 0.001) == 1
     assert np.all(np.diff(lower_bound(np.arange(100_001), 100_000, 0.001)) >= 0)
 
 
@@ -91,6 +91,6 @@ def test_top_two_p_value_is_the_two_sided_binomial_test(first, second):
 
 
 @pytest.mark.parametrize("bad", [(1, 2, 0.0), (1, 2, 1.0), (3, 2, 0.1), (-1, 2, 0.1), (0, 0, 0.1), (0.5, 2, 0.1)])
-def test_nonsense_is_refused(bad):
+def test_counts_that_no_binomial_law_gives_are_refused(bad):
     with pytest.raises(InputError):
         lower_bound(*bad)

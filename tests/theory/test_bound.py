@@ -42,21 +42,22 @@ def evidence(*looks: Look, pilot_errors: int = 0) -> Evidence:
 
 
 @BOUNDS
-def test_fixed(bound: Bound) -> None:
+def test_certify_bounds_p_a_at_all_of_alpha(bound: Bound) -> None:
     found = Fixed(Gaussian(SIGMA), 100, 1000, ALPHA, bound).radius(evidence(LOOKS[0]))
     assert found == pytest.approx(textbook(bound, [(LOOKS[0], ALPHA)]), **EXACT)
 
 
 @BOUNDS
 @pytest.mark.parametrize("seen", [1, 2])
-def test_adaptive_spends_eight_and_two_tenths(bound: Bound, seen: int) -> None:
-    found = Adaptive(Gaussian(SIGMA), RADII, 100, 1000, ALPHA, bound).radius(evidence(*LOOKS[:seen]))
+def test_adaptive_of_older_logs_spends_eight_and_two_tenths(bound: Bound, seen: int) -> None:
+    old = Adaptive(Gaussian(SIGMA), RADII, 100, 1000, ALPHA, bound, exact=False)
+    found = old.radius(evidence(*LOOKS[:seen]))
     levels = list(zip(LOOKS[:seen], (0.8 * ALPHA, 0.2 * ALPHA), strict=False))
     assert found == pytest.approx(textbook(bound, levels), **EXACT)
 
 
 @BOUNDS
-def test_anytime(bound: Bound) -> None:
+def test_anytime_reads_its_sequence_at_all_of_alpha(bound: Bound) -> None:
     def sequence(k: int, n: int, alpha: float) -> float:
         return float(anytime_bound(k, n, alpha))
 
@@ -69,3 +70,18 @@ def test_the_largest_radius_bounds_p_a_with_its_share_of_alpha_alone(bound: Boun
     share = {"single": 1.0, "pair": 0.9}[bound.name]
     expected = SIGMA * stats.norm.isf(1 - (share * ALPHA) ** (1 / 1000))
     assert Fixed(Gaussian(SIGMA), 100, 1000, ALPHA, bound).largest == pytest.approx(expected, rel=1e-6)
+
+
+@BOUNDS
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_largest_radius_of_adaptive_is_that_of_unanimous_votes_at_the_better_look(
+    bound: Bound, exact: bool
+) -> None:
+    share = {"single": 1.0, "pair": 0.9}[bound.name]
+    looks = ((1000, 0.9 * ALPHA), (1300, ALPHA)) if exact else ((1000, 0.8 * ALPHA), (1300, 0.2 * ALPHA))
+    expected = max(SIGMA * stats.norm.isf(1 - (share * level) ** (1 / n)) for n, level in looks)
+    procedure = Adaptive(Gaussian(SIGMA), RADII, 100, 1000, ALPHA, bound, exact=exact)
+    assert procedure.largest == pytest.approx(expected, **EXACT)
+    if exact and bound is SINGLE:
+        unanimous = procedure.radius(evidence(Look(1000, 0, 0), Look(1300, 0, 0)))
+        assert unanimous == pytest.approx(expected, **EXACT)

@@ -11,8 +11,10 @@ from scipy import stats
 
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Laplace, Uniform
-from smoothcert.procedures.certificate import ABSTAIN, certify
+from smoothcert.procedures.certificate import ABSTAIN, certify, conclude
+from smoothcert.procedures.evidence import Evidence
 from smoothcert.procedures.prediction import predict
+from smoothcert.procedures.procedure import build
 from smoothcert.procedures.radius import largest_radius, round_down
 from smoothcert.smoothed.classifier import SmoothedClassifier
 from smoothcert.stats import lower_bound
@@ -77,6 +79,15 @@ def test_a_certificate_follows_from_its_votes_and_an_edited_one_does_not(selecti
         assert c.label == int(np.argmax(selection)) and estimation[c.label] * 2 > c.n
 
 
+@pytest.mark.parametrize("noise", [Gaussian(0.5), Laplace(0.5), Uniform(1.0)], ids=repr)
+def test_a_class_is_named_as_soon_as_its_lower_bound_reaches_one_half_and_not_a_vote_earlier(noise):
+    n, alpha = 100_000, 0.001
+    votes = np.arange(50_000, 51_000)
+    first = int(votes[np.argmax(lower_bound(votes, n, alpha) >= 0.5)])
+    assert certify([1, 0], [first, n - first], noise, alpha).label == 0
+    assert certify([1, 0], [first - 1, n - first + 1], noise, alpha).abstained
+
+
 def test_the_guess_comes_from_the_selection_votes_alone():
     c = certify([10, 90], [100_000, 0], Gaussian(0.5), 0.001)
     assert (c.guess, c.label, c.n_a) == (1, ABSTAIN, 0)
@@ -115,6 +126,23 @@ def test_predict_returns_a_wrong_class_with_probability_at_most_alpha(p):
     top = 0 if p > 0.5 else 1
     wrong = stats.binom.pmf(k, n, p)[(found != top) & (found != ABSTAIN)].sum()
     assert wrong <= alpha / (1 if p == 0.5 else 2) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("first", "second"), [(9, 1), (60, 40), (300, 250)])
+def test_predict_names_a_class_when_the_two_sided_test_has_level_alpha_and_not_a_thousandth_earlier(first, second):
+    p_value = stats.binomtest(first, first + second).pvalue
+    assert predict([second, first, 0], p_value * 1.0005).label == 1
+    assert predict([second, first, 0], p_value * 0.9995).abstained
+
+
+def test_votes_that_end_before_the_procedure_does_prove_nothing():
+    procedure = build("curve", Gaussian(0.5), 20, 300, radii=(0.0, 0.5))
+    begun = Evidence().selected([20, 0])
+    n = procedure.next(begun).stop
+    early = begun.looked([n - n // 4, n // 4])
+    assert procedure.next(early) is not None
+    with pytest.raises(InputError, match="votes are missing"):
+        conclude(procedure, early)
 
 
 @given(votes=VOTES)

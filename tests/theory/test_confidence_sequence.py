@@ -125,7 +125,7 @@ def test_it_is_wider_than_one_look_and_on_average_narrower_than_a_union_of_looks
 
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 10**6), share=st.floats(0, 1), alpha=st.floats(1e-6, 0.2))
-def test_it_moves_the_right_way(n: int, share: float, alpha: float) -> None:
+def test_the_bound_rises_with_errors_and_falls_with_votes_and_alpha(n: int, share: float, alpha: float) -> None:
     k = int(n * share)
     here = anytime_bound(k, n, alpha)
     assert error_bound(k, n, alpha) <= here * (1 + 1e-6) and here <= 1

@@ -29,11 +29,6 @@ SETTINGS = {  # σ, α, n, radii in units of σ
 }
 
 
-@pytest.fixture(autouse=True)
-def _fresh_tables(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
 def of(name, setting, label_aware=False, n=None):
     sigma, alpha, size, radii = SETTINGS[setting]
     options = {"radii": tuple(sigma * r for r in radii), "label_aware": label_aware} if name != "paper" else {}
@@ -78,7 +73,7 @@ def too_large(procedure, q, selection=(18, 2), missed=0):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("name", ["paper", "curve"])
-def test_at_and_around_every_threshold(name, setting):
+def test_at_and_around_every_threshold_too_large_a_radius_has_at_most_probability_alpha(name, setting):
     procedure, alpha = of(name, setting), SETTINGS[setting][1]
     rates = stats.norm.sf(SETTINGS[setting][3])
     rates = rates[rates > 0.1]  # within reach of so few votes
@@ -91,7 +86,7 @@ def test_at_and_around_every_threshold(name, setting):
 
 @pytest.mark.parametrize("label_aware", [False, True])
 @pytest.mark.parametrize("setting", ["plain", "one radius", "tiny alpha"])
-def test_adaptive(setting, label_aware):
+def test_adaptive_keeps_alpha_after_any_pilot_and_one_error_missed_is_noticed(setting, label_aware):
     procedure, alpha = of("adaptive", setting, label_aware, n=60), SETTINGS[setting][1]
     for selection in ((20, 0), (16, 4)):
         for e in (0, 1, 5):
@@ -114,7 +109,7 @@ def test_label_aware_curve_asks_for_no_guess_and_keeps_alpha():
 
 @pytest.mark.parametrize("alpha", [1e-6, 0.001, 0.2])
 @pytest.mark.parametrize("name", ["paper", "adaptive"])
-def test_the_pair_bound_of_three_classes(name, alpha):
+def test_the_pair_bound_of_three_classes_is_too_large_with_probability_at_most_alpha(name, alpha):
     """R ≤ σ/2 (Φ⁻¹(p_A) − Φ⁻¹(p_B)) but for probability α: a sum over all counts (`adaptive`: of its first look)."""
     noise, n = Gaussian(0.7), 40
     options = {} if name == "paper" else {"radii": (0.0, 9.0)}  # no radius within reach: no top-up

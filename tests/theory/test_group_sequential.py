@@ -1,6 +1,6 @@
 """The error of `curve` is at most α: computed, not sampled, by a second implementation of its own.
 
-Seen red: one count more at all looks, at the cap alone, in `decide`; spent α half forgotten; α or q_j 0.1 %
+Seen red: one count more at all looks, at the cap alone, in `standing`; spent α half forgotten; α or q_j 0.1 %
 too large; radii certified out of order.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -19,8 +19,7 @@ from scipy import stats
 
 from smoothcert.errors import InputError
 from smoothcert.stats.binomial import error_bound
-from smoothcert.stats.group_sequential import SequentialTable, decide, error_rate, replay, sequential_table
-from smoothcert.stats.table_cache import cached_table
+from smoothcert.stats.group_sequential import SequentialTable, error_rate, sequential_table, standing
 
 ALPHAS = [1e-6, 0.001, 0.05, 0.2]
 GRIDS = {
@@ -60,6 +59,22 @@ def crossing(boundary: np.ndarray, looks: np.ndarray, q: float) -> float:
             break
         mass, low = mass[alive[0] : alive[-1] + 1], low + int(alive[0])
     return float(crossed) + 1e-15
+
+
+class Decisions(NamedTuple):
+    """Of many images after a look."""
+
+    rejected: np.ndarray  # (..., J): hand it to the next look
+    certified: np.ndarray  # (...)
+    stop: np.ndarray  # (...)
+
+
+def decide(table: SequentialTable, look: int, errors: np.ndarray, rejected: np.ndarray | None = None) -> Decisions:
+    """What `standing` says, look by look: `rejected` is the previous decision's, None before the first look."""
+    now = np.asarray(errors)[..., None] <= table.accept.T[look]
+    rejected = now if rejected is None else rejected | now
+    certified = np.cumprod(rejected, axis=-1, dtype=np.int64).sum(axis=-1)
+    return Decisions(rejected, certified, errors >= table.futile[certified, look])
 
 
 def false_certificate(table: SequentialTable, q: float, false_from: int) -> float:
@@ -132,7 +147,7 @@ def test_one_more_error_at_the_cap_alone_is_noticed(grid: str, alpha: float) -> 
 
 
 @pytest.mark.parametrize("alpha", [0.001, 0.2])
-def test_fifty_digits_agree(alpha: float) -> None:
+def test_in_fifty_digits_every_threshold_is_crossed_with_at_most_alpha(alpha: float) -> None:
     """The same promise for a small n without any floating point: vote by vote, Φ and all, with mpmath."""
     import mpmath as mp
 
@@ -208,26 +223,25 @@ def test_a_radius_out_of_reach_is_dropped_and_named() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(q=st.floats(0, 1), seed=st.integers(0, 2**32 - 1))
-def test_many_images_are_decided_like_one_and_fewer_errors_certify_more(q: float, seed: int) -> None:
+def test_a_whole_path_is_decided_like_one_look_after_the_other_and_fewer_errors_certify_more(
+    q: float, seed: int
+) -> None:
     table = table_of("eight", 0.001)
     rng = np.random.default_rng(seed)
     steps = np.diff(table.looks, prepend=0)
     more = rng.binomial(steps, q, size=(5, steps.size))
     fewer = rng.binomial(more, 0.9)
     many, best = None, None
-    alone: list[np.ndarray | None] = [None] * 5
     for k in range(steps.size):
         errors = more[:, : k + 1].sum(axis=1)
         many = decide(table, k, errors, None if many is None else many.rejected)
         best = decide(table, k, fewer[:, : k + 1].sum(axis=1), None if best is None else best.rejected)
         for i in range(5):
-            one = decide(table, k, int(errors[i]), alone[i])
-            alone[i] = one.rejected
+            one = standing(table, np.cumsum(more[i, : k + 1]).tolist())
+            assert one.rejected.tolist() == many.rejected[i].tolist()
             assert (one.certified, one.stop) == (many.certified[i], many.stop[i])
         assert np.all(best.certified >= many.certified)
     assert many is not None and np.all(many.stop)
-    mixed = decide(table, np.array([0, 5]), np.array([0, 3]))  # each image at its own look
-    assert mixed.certified.tolist() == [decide(table, k, e).certified for k, e in ((0, 0), (5, 3))]
 
 
 def test_a_radius_waits_for_all_smaller_ones_and_is_then_remembered() -> None:
@@ -241,21 +255,17 @@ def test_a_radius_waits_for_all_smaller_ones_and_is_then_remembered() -> None:
         accept=np.array([[-1, 5], [0, 0]]),
         futile=np.array([[9, 0], [9, 0], [0, 0]]),
     )
-    first = decide(table, 0, 0)  # rejects the larger radius' hypothesis only
+    first = standing(table, [0])  # rejects the larger radius' hypothesis only
     assert (first.rejected.tolist(), first.certified, first.stop) == ([False, True], 0, False)
-    assert decide(table, 1, 3, first.rejected).certified == 2  # though 3 errors would not reject it now
-    assert decide(table, 1, 3).certified == 1
+    assert standing(table, [0, 3]).certified == 2  # though 3 errors would not reject it now
+    assert standing(table, [1, 3]).certified == 1
 
 
-def test_a_path_is_replayed_and_an_impossible_one_refused() -> None:
+def test_unanimous_votes_certify_everything_and_none_for_the_class_nothing() -> None:
     table = table_of("eight", 0.001)
     clean = int(np.flatnonzero(table.accept[-1] >= 0)[0])  # first look that certifies everything without errors
-    decision = replay(table, [0] * (clean + 1))
-    assert decision.certified == 8 and decision.stop
-    assert replay(table, [50]).certified == 0 and replay(table, [50]).stop
-    for path in ([], [0] * (clean + 2), [50, 50], [3, 2], [51], [0] * 500):
-        with pytest.raises(InputError):
-            replay(table, path)
+    assert standing(table, [0] * (clean + 1))[1:] == (8, True)
+    assert standing(table, [50])[1:] == (0, True)
 
 
 BAD_GRIDS = [[], [1, 1], [2, 1], [-1], [math.nan], [math.inf]]
@@ -270,12 +280,6 @@ def test_bad_requests_are_refused(z: list[float], alpha: float, n: int) -> None:
         sequential_table(z, alpha, n)
 
 
-@pytest.mark.parametrize("look, errors", [(0, -1), (0, 51), (-1, 0), (99, 0), (0, 1.5)])
-def test_bad_counts_are_refused(look: int, errors: float) -> None:
-    with pytest.raises(InputError):
-        decide(table_of("one", 0.001), look, errors)
-
-
 def test_the_fingerprint_depends_on_every_number_and_the_table_cannot_change() -> None:
     table = sequential_table([0.5, 1.0], 0.01, 500)
     assert table.fingerprint == sequential_table([0.5, 1.0], 0.01, 500).fingerprint
@@ -287,23 +291,3 @@ def test_the_fingerprint_depends_on_every_number_and_the_table_cannot_change() -
             array.flat[0] = 7
         seen.add(replace(table, **{name: array + 1}).fingerprint)
     assert len(seen) == 2 + len(names)
-
-
-def test_the_cache_gives_the_same_table_and_survives_damage(tmp_path: Path) -> None:
-    request = ([0.5, 1.0, 9.0], 0.01, 500)
-    fresh = sequential_table(*request).fingerprint
-    assert cached_table(tmp_path / "new", *request).fingerprint == fresh
-    (file,) = (tmp_path / "new").iterdir()  # one file, and nothing temporary left behind
-    whole = file.read_bytes()
-    assert cached_table(tmp_path / "new", *request).fingerprint == fresh
-    assert file.read_bytes() == whole  # read, not rebuilt
-    for damage in (b"", whole[:100], b"not a table", whole[:-200] + bytes(200)):
-        file.write_bytes(damage)
-        assert cached_table(tmp_path / "new", *request).fingerprint == fresh
-    with np.load(file) as stored:
-        content = dict(stored)
-    content["accept"] = content["accept"] + 1  # one error more, under the old fingerprint
-    np.savez(file, **content)
-    assert cached_table(tmp_path / "new", *request).fingerprint == fresh
-    (tmp_path / "blocked").write_text("a file where the directory should be")
-    assert cached_table(tmp_path / "blocked", *request).fingerprint == fresh

@@ -30,11 +30,6 @@ LAWS = {  # the class judged first
 }
 
 
-@pytest.fixture(autouse=True)
-def _fresh_tables(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
 def true_z(law):
     return (stats.norm.ppf(law[0]) - stats.norm.ppf(max(law[1:]))) / 2
 

@@ -3,8 +3,10 @@
 import hashlib
 
 import numpy as np
+import pytest
 import torch
 
+from smoothcert.errors import InputError
 from smoothcert.noise.stream import generator_for
 
 CPU = torch.device("cpu")
@@ -34,3 +36,13 @@ def test_streams_of_neighbouring_keys_are_uncorrelated():
     draws = torch.stack([draw(0, i, "estimation", 0) for i in range(50)]).double()
     correlation = torch.corrcoef(draws).fill_diagonal_(0).abs().max()
     assert correlation < 5 / 1000**0.5  # 1225 pairs: a correct generator fails with probability below 1e-3
+
+
+@pytest.mark.parametrize("word", ["a/2", "/", "2", "-7"])
+def test_words_that_could_be_taken_for_other_parts_of_a_key_are_refused(word):
+    # ("a/2", 3) and ("a", 2, 3), or ("2",) and (2,), would have had one name and one stream.
+    with pytest.raises(InputError, match="cannot name a random stream"):
+        generator_for(CPU, 1, word, 3)
+    assert (
+        len({tuple(draw(*key)[:3].tolist()) for key in [("a", 2, 3), ("a2", 3), ("a", 23), ("a-2", 3), ("", 3)]}) == 5
+    )

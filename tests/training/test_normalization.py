@@ -11,10 +11,10 @@ from tests.training.together import RECIPES, images
 from smoothcert import models
 from smoothcert.certification.target import open_target
 from smoothcert.errors import InputError
-from smoothcert.models.weights import load_weights
+from smoothcert.interchange.weights import load_weights
 from smoothcert.recipes import Recipe, override
 from smoothcert.records.run_folder import RunFolder
-from smoothcert.training.loop import build_network, train
+from smoothcert.training.loop import build_network, train_on
 
 CPU = torch.device("cpu")
 
@@ -27,10 +27,10 @@ def with_normalization(word: str) -> Recipe:
 @pytest.mark.parametrize("word", ["none", "center", "standard"])
 def test_a_trained_run_is_certified_with_the_normalization_of_its_recipe(word: str, tmp_path: Path) -> None:
     recipe = with_normalization(word)
-    list(train(recipe, tmp_path, images(recipe, "train"), images(recipe, "test"), CPU))
+    list(train_on(recipe, tmp_path, images(recipe, "train"), images(recipe, "test"), CPU))
     weights, about = load_weights(RunFolder(tmp_path).model)
     assert about["normalization"] == word
-    target = open_target(str(tmp_path), CPU)
+    target = open_target(tmp_path, device=CPU)
     x = torch.rand(5, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     for other in ("none", "center", "standard"):
         f = models.build("cifar_resnet8", 10, other)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.training.together import RECIPES, normalized, train_all
+from tests.training.together import RECIPES, amplifies_rounding, normalized, train_all
 
 from smoothcert.errors import InputError
+from smoothcert.interchange.weights import load_weights
 from smoothcert.machine.processes import Place, place
-from smoothcert.models.weights import load_weights
 from smoothcert.records.run_folder import RunFolder
-from smoothcert.training.log import read_training_log
+from smoothcert.records.training_log import read_training_log
 from smoothcert.training.loop import build_network
 from smoothcert.training.team import Processes, Team
 
@@ -40,21 +40,24 @@ def test_three_processes_train_what_one_does(tmp_path):
         runs = [RunFolder(folder / name) for folder in (alone, together)]
         expected, found = (load_weights(run.model)[0] for run in runs)
         assert expected.keys() == found.keys()
-        for key in expected if RECIPES[name].second_moment is None else ():
+        loose = amplifies_rounding(RECIPES[name])
+        for key in () if loose else expected:
             # A step moves weights by far more than this: wrong noise, order or statistics would be seen at once.
             torch.testing.assert_close(found[key], expected[key], atol=2e-5, rtol=2e-4)
-        if RECIPES[name].second_moment is not None:
-            # Adam moves a weight by the sign of its gradient, and a gradient near 0 may have either.
+        if loose:
             begun = build_network(RECIPES[name], 10).state_dict()
             apart, moved = (
-                torch.cat([(one[key] - other[key]).flatten() for key in expected]).norm()
+                torch.cat(
+                    [(one[key] - other[key]).flatten() for key in expected if one[key].is_floating_point()]
+                ).norm()
                 for one, other in ((found, expected), (expected, begun))
             )
-            assert apart < 0.1 * moved, apart / moved
+            assert apart < 0.1 * moved, (name, apart / moved)
         rows = [read_training_log(run.training_log)[-1] for run in runs]
         for key in rows[0].keys() - {"seconds", "images_per_second", "peak_memory_process"}:
             if not key.startswith("seconds_"):
-                assert rows[0][key] == pytest.approx(rows[1][key], rel=1e-3, abs=1e-4), (name, key)
+                rounding = {"rel": 0.02, "abs": 0.06} if loose else {"rel": 1e-3, "abs": 1e-4}
+                assert rows[0][key] == pytest.approx(rows[1][key], **rounding), (name, key)
 
 
 def test_a_step_is_shared_out_whole():
@@ -65,7 +68,7 @@ def test_a_step_is_shared_out_whole():
         Processes(Place(0, 4)).share(3)
 
 
-def test_where_a_process_is(monkeypatch):
+def test_torchrun_says_which_process_this_is_and_half_an_answer_is_refused(monkeypatch):
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
     assert place() == Place(0, 1, 0)

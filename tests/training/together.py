@@ -11,8 +11,8 @@ from smoothcert.data.dataset import Dataset
 from smoothcert.machine.processes import place
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
-from smoothcert.recipes import Recipe, StepDecay
-from smoothcert.training.loop import Epoch, train
+from smoothcert.recipes import Muon, Recipe, StepDecay
+from smoothcert.training.loop import Epoch, train_on
 from smoothcert.training.team import joined
 
 NOISE, CPU = Gaussian(0.25), torch.device("cpu")
@@ -34,7 +34,26 @@ RECIPES = {
     "adam taken up": Recipe(
         "fake", "lenet", OBJECTIVES["consistency"], 2, 1e-4, StepDecay(30), 25, nesterov=False, second_moment=0.99
     ),
+    "average taken up": Recipe("fake", "lenet", OBJECTIVES["consistency"], 2, 0.01, StepDecay(30), 25, ema=0.8),
+    "bfloat16": Recipe("fake", "lenet", OBJECTIVES["smoothadv"], 1, 0.01, StepDecay(30), 25, precision="bfloat16"),
+    "all taken up": Recipe(
+        "tiny",
+        "cifar_wide25",
+        OBJECTIVES["consistency"],
+        2,
+        0.01,
+        StepDecay(30),
+        25,
+        muon=Muon(0.02),
+        ema=0.8,
+        precision="bfloat16",
+    ),
 }
+
+
+def amplifies_rounding(recipe):
+    """Adam and Muon move a weight by the sign of a gradient, and one near 0 may have either; bfloat16 has 8 bits."""
+    return bool(recipe.second_moment or recipe.muon or recipe.precision == "bfloat16")
 
 
 def images(recipe, split):
@@ -51,7 +70,7 @@ def train_all(folder, team):
         for _ in range(
             recipe.epochs
         ):  # stopped after each epoch: the next call must share out what the first process read
-            for event in train(recipe, folder / name, images(recipe, "train"), images(recipe, "test"), CPU, team):
+            for event in train_on(recipe, folder / name, images(recipe, "train"), images(recipe, "test"), CPU, team):
                 if isinstance(event, Epoch) and event.row["epoch"] < recipe.epochs:
                     break
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean, stdev
+from typing import Any
 
-from smoothcert.analysis.metrics import certified_accuracy, grid_of, summarize
+from smoothcert.analysis.metrics import summarize
+from smoothcert.analysis.reduction import reductions
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
 from smoothcert.paper import Row
@@ -13,15 +17,18 @@ from smoothcert.paper import Row
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of ours and the paper's; accuracies in percent, `radius` None for the ACR."""
+    """One number of ours, a mean over trainings, and the paper's; accuracies in percent, `radius` None for the ACR."""
 
     radius: float | None
     ours: float
     """what our certificates prove"""
     as_printed: float
     """the same after rounding radii to three digits, nearest, as the logs behind the printed numbers do"""
-    paper: float
     standard_error: float
+    """over images: the same images for every training, so more trainings do not shrink it"""
+    deviation: float | None
+    """over trainings, where there are two or more"""
+    paper: float
 
     @property
     def gap(self) -> float:
@@ -30,25 +37,57 @@ class Cell:
 
 @dataclass(frozen=True)
 class BesidePaper:
-    """All cells of one printed row that our log has something to say about."""
+    """All cells of one printed row that our logs have something to say about, and the verdict on its ACR."""
 
     row: Row
     cells: tuple[Cell, ...]
     verdict: Verdict
+    reductions: tuple[str, ...]
+    changed: tuple[str, ...]
+    """settings that are not the row's"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it, which knows no NaN and no infinity: None."""
+        return {
+            "row": self.row.name,
+            "title": self.row.title,
+            "verdict": self.verdict.word,
+            "difference": finite(asdict(self.verdict)),
+            "reductions": self.reductions,
+            "changed": self.changed,
+            "cells": [finite(asdict(cell) | {"gap": cell.gap}) for cell in self.cells],
+        }
 
 
-def beside(results: Results, row: Row) -> BesidePaper:
-    """Our cells beside those of `row`, and the verdict on the ACR."""
-    grid = grid_of(results)
-    asked = [(r, percent) for r, percent in row.accuracy if grid is None or r in grid]
-    radii = [r for r, _ in asked]
-    printed = rounded_as_printed(results)
-    ours, theirs = summarize(results, radii), summarize(printed, radii)
+def beside(everything: Sequence[Results], row: Row, changed: Sequence[str] = ()) -> BesidePaper:
+    """Our cells beside those of `row`, and the verdict of `judge`. `everything`: one log per training."""
+    ours = [_numbers(results, row) for results in everything]
+    printed = [_numbers(rounded_as_printed(results), row) for results in everything]
     cells = []
-    if ours.acr is not None and theirs.acr is not None:
-        cells.append(Cell(None, ours.acr, theirs.acr, row.acr, ours.acr_standard_error))
-    accuracies = zip(asked, certified_accuracy(results, radii), certified_accuracy(printed, radii), strict=True)
-    for (r, percent), p, q in accuracies:
-        error = 100 * math.sqrt(float(p) * (1 - float(p)) / len(results))
-        cells.append(Cell(r, 100 * float(p), 100 * float(q), percent, error))
-    return BesidePaper(row, tuple(cells), judge([results], row))
+    for radius, paper in ((None, row.acr), *row.accuracy):
+        if all(radius in found for found in ours):
+            values, errors = zip(*(found[radius] for found in ours), strict=True)
+            as_printed = fmean(found[radius][0] for found in printed)
+            deviation = stdev(values) if len(values) > 1 else None
+            cells.append(Cell(radius, fmean(values), as_printed, fmean(errors), deviation, paper))
+    less = dict.fromkeys(words for results in everything for words in reductions(results))
+    return BesidePaper(row, tuple(cells), judge(everything, row, changed), tuple(less), tuple(changed))
+
+
+def _numbers(results: Results, row: Row) -> dict[float | None, tuple[float, float]]:
+    """ACR (by None) and accuracies in percent at the row's radii, with standard errors; of a `curve` log its grid's."""
+    s = summarize(results, [radius for radius, _ in row.accuracy])
+    found: dict[float | None, tuple[float, float]] = {} if s.acr is None else {None: (s.acr, s.acr_standard_error)}
+    for radius, share in s.certified_accuracy.items():
+        if share is not None:
+            found[radius] = 100 * share, 100 * math.sqrt(share * (1 - share) / len(results))
+    return found
+
+
+def finite(value: Any) -> Any:
+    """The value with None for every float that is not a finite number."""
+    if isinstance(value, dict):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

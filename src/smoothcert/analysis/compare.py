@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothcert.analysis.metrics import certified_accuracy, contributions, default_radii, grid_of, summarize
+from smoothcert.analysis.metrics import certified_accuracy, contributions, default_radii, shared_images, summarize
 from smoothcert.analysis.results import Results
 from smoothcert.errors import InputError
 
@@ -68,56 +67,46 @@ def compare(
     if not 0 < confidence < 1:
         raise InputError(f"--confidence must lie strictly between 0 and 1, not {confidence}")
     _same_question(one, other)
-    shared, mine, theirs = np.intersect1d(one.index, other.index, assume_unique=True, return_indices=True)
-    if len(shared) < 2:
-        raise InputError(f"{one.name} and {other.name} have fewer than two images in common")
-    if not np.array_equal(one.label[mine], other.label[theirs]):
-        raise InputError(f"{one.name} and {other.name} give different labels to the same image: other data sets?")
+    mine, theirs = shared_images(one, other)
     a, b = subset(one, mine), subset(other, theirs)
     chosen = _known(a, b, list(radii) if radii is not None else default_radii([a, b]), strict=radii is not None)
     return Comparison(
         one.name,
         other.name,
-        len(shared),
+        len(mine),
         confidence,
         _acr(a, b, confidence, seed),
         tuple(_accuracy(a, b, r, confidence) for r in chosen),
-        tuple(_notes(one, other, len(shared))),
+        tuple(_notes(one, other, len(mine))),
     )
 
 
 def subset(results: Results, chosen: NDArray[np.int64]) -> Results:
     """The same log with these rows only; the votes are left behind."""
     columns = {c: getattr(results, c)[chosen] for c in ("index", "label", "predict", "radius", "correct")}
-    return replace(results, **columns, seconds=None, selection=None, estimation=None)
+    return replace(results, **columns, seconds=None, estimation=None)
 
 
 def _same_question(one: Results, other: Results) -> None:
-    data = [r.about.get("data") for r in (one, other)]
-    known: list[dict[str, Any]] = [d for d in data if isinstance(d, dict)]
-    if len(known) == 2 and any(known[0].get(k) != known[1].get(k) for k in ("name", "split", "fingerprint")):
-        names = " and ".join(f"{d.get('name')} {d.get('split')}" for d in known)
-        raise InputError(f"{one.name} and {other.name} are of different data ({names}): there is nothing to pair")
-    if one.about.get("bound", "single") != other.about.get("bound", "single"):
-        raise InputError(f"{one.name} and {other.name} use different bounds (single and pair): not comparable")
-    norms = {_norm(r) for r in (one, other)}
-    if len(norms) == 2:
-        raise InputError(f"{one.name} and {other.name} certify in different norms: their radii cannot be compared")
+    a, b, both = one.header, other.header, f"{one.name} and {other.name}"
+    if a.data and b.data and replace(a.data, images=b.data.images) != b.data:
+        names = " and ".join(f"{data.name} {data.split}" for data in (a.data, b.data))
+        raise InputError(f"{both} are of different data ({names}): there is nothing to pair")
+    if a.bound != b.bound:
+        raise InputError(f"{both} use different bounds (single and pair): not comparable")
+    if a.norm != b.norm:
+        raise InputError(f"{both} certify in different norms: their radii cannot be compared")
+    if a.precision != b.precision:
+        raise InputError(f"{both} are of votes in {a.precision} and in {b.precision}: not comparable")
 
 
 def _known(a: Results, b: Results, radii: list[float], strict: bool) -> list[float]:
     """Those radii about which both logs have decided: a `curve` log asked about those of its grid only."""
-    grids = [grid for r in (a, b) if (grid := grid_of(r)) is not None]
+    grids = [grid for r in (a, b) if (grid := r.header.grid) is not None]
     unknown = [r for r in radii if any(r not in grid for grid in grids)]
     if unknown and strict:
         raise InputError(f"radius {unknown[0]:g} is not on the grid of a `curve` log: choose among its radii")
     return [r for r in radii if r not in unknown]
-
-
-def _norm(results: Results) -> str:
-    noise = results.about.get("noise")
-    kind = noise.get("kind", "gaussian") if isinstance(noise, dict) else "gaussian"
-    return "ℓ₂" if kind == "gaussian" else "ℓ₁"
 
 
 def _acr(a: Results, b: Results, confidence: float, seed: int) -> AcrDifference | None:
@@ -170,10 +159,10 @@ def _notes(one: Results, other: Results, shared: int) -> list[str]:
     for r in (one, other):
         if len(r) > shared:
             notes.append(f"{len(r) - shared:,} images of {r.name} are not in the other log and were left out")
-        if not r.about:
+        if not r.header.stated:
             notes.append(f"{r.name} is a TSV log: n and α are not stated, and its radii may have been rounded up")
     for key, word in (("n", "n"), ("alpha", "α")):
-        values = [r.about.get(key) for r in (one, other)]
+        values = [getattr(r.header, key) for r in (one, other)]
         if None not in values and values[0] != values[1]:
             notes.append(f"the logs have different {word} ({values[0]:,} and {values[1]:,}): part of the difference")
     return notes

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothcert.analysis.results import LARGEST_RADIUS, Results
+from smoothcert.analysis.assured import Assured, assured
+from smoothcert.analysis.results import Results
 from smoothcert.errors import InputError
-from smoothcert.procedures.bound import SINGLE
+from smoothcert.noise import Noise
 from smoothcert.procedures.certificate import ABSTAIN
-from smoothcert.procedures.procedure import procedure_of
-from smoothcert.recipes.serialize import noise_from_dict
+
+_Z = 1.959963984540054  # Φ⁻¹(0.975)
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,11 @@ class Summary:
     n0: int | None
     n: int | None
     alpha: float | None
-    noise: dict[str, Any] | None
+    noise: Noise | None
     largest_radius: float | None
     """what n unanimous votes give: no image can have more, so an ACR near it says little"""
+    assured: Assured | None = None
+    """lower bounds on the true robust accuracy, where a confidence was asked for"""
 
 
 def certified_accuracy(results: Results, radii: NDArray[np.float64] | Sequence[float]) -> NDArray[np.float64]:
@@ -51,78 +53,67 @@ def contributions(results: Results) -> NDArray[np.float64]:
     return np.where(results.correct & (results.predict != ABSTAIN), results.radius, 0.0)
 
 
-def grid_of(results: Results) -> list[float] | None:
-    """The radii whose certification a `curve` log decided, to which it rounded down; None for any other log."""
-    if results.about.get("procedure") != "curve":
-        return None
-    radii = results.about.get("radii")
-    if not isinstance(radii, list) or not all(isinstance(r, int | float) and 0 <= r <= LARGEST_RADIUS for r in radii):
-        raise InputError(f"{results.name}: a log of `curve` must name its radii")
-    return [float(r) for r in radii]
-
-
 def default_radii(everything: Sequence[Results]) -> list[float]:
     """0, 0.25, 0.5, … up to the largest certified radius; of `curve` logs their grids."""
-    grids = [grid for r in everything if (grid := grid_of(r)) is not None]
+    grids = [grid for r in everything if (grid := r.header.grid) is not None]
     if grids:
         return sorted(set().union(*grids))
     top = max(float(r.radius.max()) for r in everything)
     return [0.25 * i for i in range(int(top / 0.25) + 1)]
 
 
-def summarize(results: Results, radii: Sequence[float]) -> Summary:
-    """ACR = mean of radius · 1[correct], its standard error over images, and CA at the given radii."""
-    _require_numbers(results)
-    each, about, grid = contributions(results), results.about, grid_of(results)
+def summarize(results: Results, radii: Sequence[float], confidence: float | None = None) -> Summary:
+    """ACR = mean of radius · 1[correct], its standard error over images, and CA at the given radii.
+
+    With a confidence also what is `assured` of the whole set.
+    """
+    each, header = contributions(results), results.header
+    grid = header.grid
     error = float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
     accuracy = {
         float(r): float(share) if grid is None or float(r) in grid else None
         for r, share in zip(radii, certified_accuracy(results, list(radii)), strict=True)
     }
-    settings = {key: about.get(key) for key in ("n0", "n", "alpha", "noise")}
     return Summary(
         name=results.name,
         acr=float(each.mean()) if grid is None else None,
         acr_standard_error=error if grid is None else float("nan"),
         images=len(results),
-        selected=about.get("selected"),
+        selected=header.selected,
         abstained=int((results.predict == ABSTAIN).sum()),
         certified_accuracy=accuracy,
-        largest_radius=_largest(about),
-        **settings,
+        n0=header.n0,
+        n=header.n,
+        alpha=header.alpha,
+        noise=header.noise,
+        largest_radius=None if header.procedure is None else header.procedure.largest,
+        assured=None if confidence is None else assured(results, radii, confidence),
     )
-
-
-def _require_numbers(results: Results) -> None:
-    """A header is written by anyone: what is printed and computed with must be what it is printed as."""
-    for key in ("n0", "n", "selected"):
-        value = results.about.get(key)
-        if value is not None and not (type(value) is int and 0 <= value < 2**53):
-            raise InputError(f"{results.name}: its header's {key} is not a whole number")
-    alpha = results.about.get("alpha")
-    if alpha is not None and not (isinstance(alpha, float) and 0 < alpha < 1):
-        raise InputError(f"{results.name}: its header's alpha is not a number between 0 and 1")
-
-
-def _largest(about: dict[str, Any]) -> float | None:
-    if None in (about.get("noise"), about.get("n"), about.get("alpha")):
-        return None
-    noise = noise_from_dict(about["noise"])
-    if about.get("procedure", "paper") == "paper" and about.get("bound", "single") == "single":
-        return SINGLE.largest(noise, about["n"], about["alpha"])
-    return procedure_of(about, noise).largest
 
 
 def paired_difference(one: Results, other: Results) -> tuple[float, float]:
     """ACR(one) − ACR(other) over the images both have, and its standard error; pairing removes what images share."""
-    if any(grid_of(r) is not None for r in (one, other)):
+    if any(r.header.grid is not None for r in (one, other)):
         raise InputError("a log of `curve` holds radii rounded down to a grid: it has no ACR to compare")
-    if one.about.get("bound", "single") != other.about.get("bound", "single"):
+    if one.header.bound != other.header.bound:
         raise InputError(f"{one.name} and {other.name} use different bounds (single and pair): not comparable")
-    shared, mine, theirs = np.intersect1d(one.index, other.index, assume_unique=True, return_indices=True)
-    if len(shared) < 2:
-        raise InputError(f"{one.name} and {other.name} have fewer than two images in common")
-    if not np.array_equal(one.label[mine], other.label[theirs]):
-        raise InputError(f"{one.name} and {other.name} give different labels to the same image: other data sets?")
+    mine, theirs = shared_images(one, other)
     gaps = contributions(one)[mine] - contributions(other)[theirs]
     return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+
+
+def shared_images(one: Results, other: Results, least: int = 2) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each log holds the images that both have, in the same order; at least so many."""
+    _, mine, theirs = np.intersect1d(one.index, other.index, assume_unique=True, return_indices=True)
+    if len(mine) < least:
+        raise InputError(f"{one.name} and {other.name} have fewer than {least} images in common")
+    if not np.array_equal(one.label[mine], other.label[theirs]):
+        raise InputError(f"{one.name} and {other.name} give different labels to the same image: other data sets?")
+    return mine, theirs
+
+
+def wilson(share: NDArray[np.float64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Wilson's (1927) 95 % interval for a share seen in n images; unlike share ± 2 s.e. it is not empty at 0 and 1."""
+    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    reach = _Z / (1 + _Z**2 / n) * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    return np.clip(centre - reach, 0, 1), np.clip(centre + reach, 0, 1)

@@ -8,7 +8,7 @@ from functools import cache
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import Setting, recipe_setting, setting_of
 from smoothcert.paper import Row, rows
-from smoothcert.recipes import find, to_dict
+from smoothcert.recipes import find_recipe
 
 
 def rows_for(results: Results) -> tuple[Row, ...]:
@@ -26,4 +26,4 @@ def rows_for(results: Results) -> tuple[Row, ...]:
 
 @cache
 def _settings(row: Row) -> tuple[Setting, ...]:
-    return tuple(recipe_setting(to_dict(find(name)), row.sigma) for name in row.recipes)
+    return tuple(recipe_setting(find_recipe(name), row.sigma) for name in row.recipes)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _DATASET = r"(mnist|cifar10|imagenet)"
-_NETWORK = r"(?:cifar_|imagenet_)?(resnet110|resnet50|resnet20|densenet40|lenet)"
 _METHODS = {
     "smoothadv": "smoothadv",
     "salman": "smoothadv",
@@ -23,7 +21,21 @@ _METHODS = {
 }
 _NETWORKS = {"resnet50": "imagenet_resnet50", "lenet": "lenet"}
 _RELEASED = {"mnist": "lenet", "cifar10": "cifar_resnet110", "imagenet": "imagenet_resnet50"}
-_LETTERS = {"sigma": "sigma|noise", "lbd": "lambda|lbd", "m": "m|num", "eta": "eta", "run": "seed|run"}
+_LETTERS = {
+    "sigma": "sigma|noise",
+    "lbd": "lambda|lbd",
+    "m": "m|num",
+    "eta": "eta",
+    "run": "seed|run",
+    "warm-up": "deferred",  # MACER's, which no table tells apart
+}
+_SAID = {
+    **{key: rf"(?<![a-z])(?:{words})[_=-]?{_NUMBER}(?![a-z0-9])" for key, words in _LETTERS.items()},
+    "epsilon": rf"(?<![a-z])(?:salman|pgd)_{_NUMBER}(?:_[\d.]+)*(?![a-z0-9])",
+    "dataset": rf"(?<![a-z0-9])(?<!fashion[_-]){_DATASET}(?![a-z0-9])",
+    "network": r"(?<![a-z0-9])(?:cifar_|imagenet_)?(resnet110|resnet50|resnet20|densenet40|lenet)(?![a-z0-9])",
+}
+_METHOD = re.compile(rf"(?<![a-z])({'|'.join(_METHODS)})(?![a-z])")
 _RELEASED_FILE = re.compile(rf"noise_{_NUMBER}(?:_(.+))?")
 
 
@@ -61,20 +73,12 @@ def name_of_path(path: PurePath) -> str:
     The file's own name where that says more than is understood here, or the path does not tell data, method and σ.
     """
     s, stem = said_by(path), _stem(path)
-    if None in (s.dataset, s.method, s.sigma) or not _understood(stem):
+    if None in (s.dataset, s.method, s.sigma) or not _read(stem)[2]:
         return stem
     network = s.network.rpartition("_")[2] if s.network else None
-    return " ".join(word for word in (s.dataset, network, s.method, *letters(s), run_word(s)) if word)
-
-
-def letters(s: Setting) -> list[str]:
-    """λ, m, η and σ, as far as they are known.
-
-    >>> letters(Setting(sigma=0.5, lbd=10.0))
-    ['λ=10', 'σ=0.50']
-    """
     known = ((s.lbd, "λ={:g}"), (s.m, "m={}"), (s.eta, "η={:g}"), (s.sigma, "σ={:.2f}"))
-    return [form.format(value) for value, form in known if value is not None]
+    letters = [form.format(value) for value, form in known if value is not None]
+    return " ".join(word for word in (s.dataset, network, s.method, *letters, run_word(s)) if word)
 
 
 def run_word(s: Setting) -> str:
@@ -86,33 +90,44 @@ def said_by(path: PurePath) -> Setting:
 
     Folders count from the nearest one named after a data set downwards: what lies above (a home folder called "macer")
     says nothing. Without such a folder, or where the file names another data set than it, only the file's name counts.
+    A folder counts only if all of its name is understood, as of cohen, num_2, salman_255.0_10_10, cifar_resnet20.
     """
-    name = _stem(path)
-    said = _said_by_file(name)
-    folders = list(path.parts[:-1])
-    at = next((i for i in reversed(range(len(folders))) if _dataset_folder(folders[i])), None)
-    dataset = None if at is None else _dataset_folder(folders[at])
-    methods = _methods(name)
-    if at is not None and said.get("dataset", dataset) == dataset:
-        said.setdefault("dataset", str(dataset))
-        found = [_said_by_folder(f) for f in reversed(folders[at + 1 :])]
-        methods = methods or {m for facts in found for m in facts.pop("methods", "").split() if m}
-        for facts in found:
-            said = {**facts, **said}
+    said, methods, _ = _read(_stem(path))
+    folders = path.parts[:-1]
+    at = next((i for i in reversed(range(len(folders))) if _dataset_folder(folders[i])), len(folders))
+    dataset = _dataset_folder(folders[at]) if at < len(folders) else None
+    if dataset is not None and said.get("dataset", dataset) == dataset:
+        understood = [found for folder in reversed(folders[at + 1 :]) if (found := _read(folder))[2]]
+        methods = methods or {method for _, named, _ in understood for method in named}
+        for facts, _, _ in understood:
+            said = facts | said
+        said = {"dataset": dataset} | said
+    word, run = said.get("network"), said.get("run")
+    numbers = {key: float(said[key]) for key in ("sigma", "lbd", "eta") if key in said}
     return Setting(
         said.get("dataset"),
-        said.get("network"),
+        _NETWORKS.get(word, f"cifar_{word}") if word else None,
         _method(methods, said),
-        _number(said, "sigma"),
-        _number(said, "lbd"),
-        None if (m := _number(said, "m")) is None else int(m),
-        _number(said, "eta"),
-        said.get("run"),
+        m=int(float(said["m"])) if "m" in said else None,
+        run=run,
+        **numbers,
     )
 
 
-def _number(said: dict[str, str], key: str) -> float | None:
-    return float(said[key]) if key in said else None
+def _read(name: str) -> tuple[dict[str, str], set[str], bool]:
+    """What the name of a file or folder says, the methods it names, and whether no letter or digit of it is left over.
+
+    As in mnist_consistency_lambda5_m4_sigma0.50 or noise_0.50_3.
+    """
+    text = left = name.lower()
+    if found := _RELEASED_FILE.fullmatch(text):
+        return {"sigma": found[1]} | ({"run": found[2]} if found[2] else {}), set(), True
+    said = {key: found for key, pattern in _SAID.items() if (found := re.search(pattern, text))}
+    methods = list(_METHOD.finditer(text))
+    for found in (*said.values(), *methods):
+        left = left[: found.start()] + " " * len(found[0]) + left[found.end() :]
+    understood = not any(c.isalnum() for c in left)
+    return {key: found[1] for key, found in said.items()}, {_METHODS[found[1]] for found in methods}, understood
 
 
 def _stem(path: PurePath) -> str:
@@ -123,65 +138,6 @@ def _dataset_folder(name: str) -> str | None:
     """mnist, mnist-five-seeds; not fashion_mnist."""
     found = re.fullmatch(rf"{_DATASET}(?:[-_ ].*)?", name.lower())
     return found[1] if found else None
-
-
-def _said_by_folder(name: str) -> dict[str, str]:
-    """A folder counts only if all of its name is understood, as of cohen, num_2, salman_255.0_10_10, cifar_resnet20."""
-    name = name.lower()
-    for key, words in _LETTERS.items():
-        if found := re.fullmatch(rf"(?:{words})_?{_NUMBER}", name):
-            return {key: found[1]}
-    if found := re.fullmatch(_NETWORK, name):
-        return {"network": _network(found[1])}
-    if found := re.fullmatch(rf"(?:salman|pgd)_{_NUMBER}(?:_[\d.]+)*", name):
-        return {"methods": "smoothadv", "epsilon": found[1]}
-    name = re.sub(r"_deferred\d+$", "", name)  # MACER's warm-up, which no table tells apart
-    named = [_METHODS.get(word) for word in re.split(r"[-_+]", name)]
-    return {} if None in named else {"methods": " ".join(map(str, named))}
-
-
-def _matches(name: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """All that is understood of a file's name, as in mnist_consistency_lambda5_m4_sigma0.50 or noise_0.50_3."""
-    text = name.lower()
-    if found := _RELEASED_FILE.fullmatch(text):
-        yield "released", found
-        return
-    for key, words in _LETTERS.items():
-        if found := re.search(rf"(?<![a-z])(?:{words})[_=-]?{_NUMBER}(?![a-z0-9])", text):
-            yield key, found
-    for key, words in (("dataset", rf"(?<!fashion[_-]){_DATASET}"), ("network", _NETWORK)):
-        if found := re.search(rf"(?<![a-z0-9]){words}(?![a-z0-9])", text):
-            yield key, found
-    for found in re.finditer(rf"(?<![a-z])({'|'.join(_METHODS)})(?![a-z])", text):
-        yield "method", found
-
-
-def _said_by_file(name: str) -> dict[str, str]:
-    said = {}
-    for key, found in _matches(name):
-        if key == "released":
-            said["sigma"] = found[1]
-            if found[2]:
-                said["run"] = found[2]
-        elif key != "method":
-            said[key] = _network(found[1]) if key == "network" else found[1]
-    return said
-
-
-def _methods(name: str) -> set[str]:
-    return {_METHODS[found[1]] for key, found in _matches(name) if key == "method"}
-
-
-def _understood(name: str) -> bool:
-    """No letter or digit is left over: a name made of what was understood loses nothing."""
-    left = list(name)
-    for _, found in _matches(name):
-        left[found.start() : found.end()] = " " * (found.end() - found.start())
-    return not any(c.isalnum() for c in left)
-
-
-def _network(word: str) -> str:
-    return _NETWORKS.get(word, f"cifar_{word}")
 
 
 def _method(found: set[str], said: dict[str, str]) -> str | None:

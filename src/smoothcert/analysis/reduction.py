@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from smoothcert.analysis.printed import rows_for
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import setting_of
-from smoothcert.recipes import find
-
-VOTES = 100_000
-IMAGES = {"mnist": 10_000, "cifar10": 10_000, "imagenet": 500}
+from smoothcert.recipes import find_recipe
+from smoothcert.recipes.certification import Certification, certification_of
+from smoothcert.recipes.estimate import TEST_IMAGES
 
 
 def reductions(results: Results) -> list[str]:
@@ -24,23 +21,29 @@ def is_reduced_run(results: Results) -> bool:
     return bool(_fewer_epochs(results) or _fewer_votes(results))
 
 
+def paper_images(data: str) -> int | None:
+    """How many test images the paper certifies of this data set."""
+    images = TEST_IMAGES.get(data)
+    return None if images is None else images // certification_of(data).every
+
+
 def _fewer_epochs(results: Results) -> str | None:
-    recipe: Any = results.about.get("recipe")
-    if not isinstance(recipe, dict):
+    recipe = results.header.recipe
+    if recipe is None:
         return None
-    if isinstance(recipe.get("reduced"), str):  # how `--scale` marks a recipe; it names the epochs
-        return recipe["reduced"]
-    epochs, whole = recipe.get("epochs"), [find(row.recipes[0]).epochs for row in rows_for(results)]
-    return f"{epochs} of {min(whole)} epochs" if whole and isinstance(epochs, int) and epochs < min(whole) else None
+    if recipe.reduced:  # how `--scale` marks a recipe; it names the epochs
+        return recipe.reduced
+    whole = min((find_recipe(row.recipes[0]).epochs for row in rows_for(results)), default=0)
+    return f"{recipe.epochs} of {whole} epochs" if recipe.epochs < whole else None
 
 
 def _fewer_images(results: Results) -> str | None:
-    data = results.about.get("data")
-    whole = IMAGES.get(setting_of(results).dataset or "") or (data.get("images") if isinstance(data, dict) else None)
-    asked = results.about.get("selected") or len(results)
-    return f"{asked:,} of {whole:,} test images" if isinstance(whole, int) and asked < whole else None
+    data = results.header.data
+    whole = paper_images(setting_of(results).dataset or "") or (data and data.images)
+    asked = results.header.selected or len(results)
+    return f"{asked:,} of {whole:,} test images" if whole and asked < whole else None
 
 
 def _fewer_votes(results: Results) -> str | None:
-    n = results.about.get("n")
-    return f"{n:,} of {VOTES:,} votes" if isinstance(n, int) and n < VOTES else None
+    n, whole = results.header.n, Certification.n
+    return f"{n:,} of {whole:,} votes" if n is not None and n < whole else None

@@ -6,33 +6,51 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 
 from smoothcert.analysis.metrics import Summary
+from smoothcert.recipes import to_dict
 
 Rows = list[list[str]]
+_TEX = str.maketrans(
+    {"\\": r"\textbackslash ", "–": "--"}
+    | {sign: f"\\{sign}" for sign in "&%_#$"}
+    | dict(zip("αλησ±", (rf"$\{word}$" for word in ("alpha", "lambda", "eta", "sigma", "pm")), strict=True))
+)
 
 
 def cells(summaries: Sequence[Summary]) -> tuple[list[str], Rows]:
-    """Header and rows: accuracies in percent, means rounded to nearest, radii down."""
+    """Header and rows: accuracies in percent, means rounded to nearest, radii and lower bounds down."""
     radii = list(summaries[0].certified_accuracy)
     header = ["name", "ACR", "± s.e.", "images", "abstained", "n", "α", "max r", *(radius_name(r) for r in radii)]
-    rows = [
-        [
-            s.name,
-            f"{s.acr:.3f}" if s.acr is not None else "–",
-            f"{s.acr_standard_error:.3f}" if math.isfinite(s.acr_standard_error) else "–",
-            str(s.images) if s.selected in (None, s.images) else f"{s.images} of {s.selected}",
-            f"{100 * s.abstained / s.images:.1f}%",
-            f"{s.n:,}" if s.n is not None else "not stated",
-            f"{s.alpha:g}" if s.alpha is not None else "not stated",
-            floored(s.largest_radius, 2) if s.largest_radius is not None else "–",
-            *("" if (share := s.certified_accuracy[r]) is None else f"{100 * share:.1f}" for r in radii),
-        ]
-        for s in summaries
-    ]
+    rows = [line for s in summaries for line in (_row(s), *_assured_rows(s))]
     return header, rows
+
+
+def _row(s: Summary) -> list[str]:
+    return [
+        s.name,
+        f"{s.acr:.3f}" if s.acr is not None else "–",
+        f"{s.acr_standard_error:.3f}" if math.isfinite(s.acr_standard_error) else "–",
+        str(s.images) if s.selected in (None, s.images) else f"{s.images} of {s.selected}",
+        f"{100 * s.abstained / s.images:.1f}%",
+        f"{s.n:,}" if s.n is not None else "not stated",
+        f"{s.alpha:g}" if s.alpha is not None else "not stated",
+        floored(s.largest_radius, 2) if s.largest_radius is not None else "–",
+        *("" if share is None else f"{100 * share:.1f}" for share in s.certified_accuracy.values()),
+    ]
+
+
+def _assured_rows(s: Summary) -> Rows:
+    """Below a log's own row, what is certain of these images and of images like these."""
+    if s.assured is None:
+        return []
+    level = f"{100 * s.assured.confidence:.10g} %"
+    return [
+        [f"  {of} ≥, {level}", *[""] * 7, *("–" if v is None else floored(100 * v, 1) for v in bounds.values())]
+        for of, bounds in (("these images", s.assured.of_these_images), ("population", s.assured.of_the_population))
+    ]
 
 
 def radius_name(radius: float) -> str:
@@ -66,61 +84,45 @@ def markdown(summaries: Sequence[Summary]) -> str:
 def comma_separated(summaries: Sequence[Summary]) -> str:
     """For scripts: fractions and full precision, no rounding."""
     radii = list(summaries[0].certified_accuracy)
-    keys = [
-        "name",
-        "acr",
-        "acr_standard_error",
-        "images",
-        "selected",
-        "abstained",
-        "n0",
-        "n",
-        "alpha",
-        "largest_radius",
-    ]
+    keys = [field.name for field in fields(Summary) if field.name not in ("certified_accuracy", "noise", "assured")]
+    bounds = [f"{of} >= at {radius_name(r)}" for of in ("these images", "population") for r in radii]
+    assured = any(s.assured for s in summaries)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*keys, *(radius_name(r) for r in radii)])
+    writer.writerow([*keys, *(radius_name(r) for r in radii), *(bounds if assured else [])])
     for s in summaries:
-        writer.writerow([*(getattr(s, k) for k in keys), *s.certified_accuracy.values()])
+        lower = [*s.assured.of_these_images.values(), *s.assured.of_the_population.values()] if s.assured else []
+        writer.writerow([*(getattr(s, k) for k in keys), *s.certified_accuracy.values(), *lower])
     return out.getvalue()
 
 
 def latex(summaries: Sequence[Summary]) -> str:
     header, rows = cells(summaries)
-    lines = [" & ".join(map(_tex, line)) + r" \\" for line in [header, *rows]]
+    lines = [" & ".join(cell.translate(_TEX) for cell in line) + r" \\" for line in [header, *rows]]
     body = "\n".join([lines[0], r"\midrule", *lines[1:]])
     columns = "l" + "r" * (len(header) - 1)
     return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
-
-
-def _tex(cell: str) -> str:
-    for plain, escaped in (
-        ("\\", r"\textbackslash "),
-        ("&", r"\&"),
-        ("%", r"\%"),
-        ("_", r"\_"),
-        ("#", r"\#"),
-        ("$", r"\$"),
-    ):
-        cell = cell.replace(plain, escaped)
-    for sign, word in zip("αλησ±", ("alpha", "lambda", "eta", "sigma", "pm"), strict=True):
-        cell = cell.replace(sign, rf"$\{word}$")
-    return cell.replace("–", "--")
 
 
 def as_json(summaries: Sequence[Summary]) -> str:
     """A list of objects; a radius is written as the shortest decimal that names it, an unknown number as null."""
     listed = []
     for s in summaries:
-        entry = asdict(s)
-        entry["certified_accuracy"] = {
-            f"{r:g}" if float(f"{r:g}") == r else repr(r): v for r, v in s.certified_accuracy.items()
-        }
+        entry = asdict(s) | {"noise": None if s.noise is None else to_dict(s.noise)}
+        entry["certified_accuracy"] = _by_name(s.certified_accuracy)
+        if s.assured is None:
+            del entry["assured"]
+        else:
+            entry["assured"]["of_these_images"] = _by_name(s.assured.of_these_images)
+            entry["assured"]["of_the_population"] = _by_name(s.assured.of_the_population)
         if not math.isfinite(s.acr_standard_error):
             entry["acr_standard_error"] = None
         listed.append(entry)
     return json.dumps(listed, indent=2) + "\n"
+
+
+def _by_name(shares: Mapping[float, float | None]) -> dict[str, float | None]:
+    return {f"{r:g}" if float(f"{r:g}") == r else repr(r): share for r, share in shares.items()}
 
 
 FORMATS: dict[str, Callable[[Sequence[Summary]], str]] = {

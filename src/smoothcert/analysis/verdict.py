@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from smoothcert.analysis.metrics import contributions, grid_of
-from smoothcert.analysis.reduction import IMAGES, is_reduced_run
+from smoothcert.analysis.metrics import contributions
+from smoothcert.analysis.reduction import is_reduced_run, paper_images
 from smoothcert.analysis.results import Results
 from smoothcert.errors import InputError
 from smoothcert.paper import Row, published, rows
-from smoothcert.recipes import find, real_name
+from smoothcert.procedures.bound import SINGLE
+from smoothcert.procedures.fixed import Fixed
+from smoothcert.recipes import Certification, find_recipe, real_name
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
 REDUCED, UNFINISHED, CHANGED = "reduced run", "unfinished", "changed recipe"
 OTHER, NO_ACR = "other procedure", "no ACR"
-ALPHA = 0.001
 MARGIN = 0.01
 """of the printed ACR: what is called equal"""
 FEWEST = 100
@@ -67,13 +68,13 @@ def judge(everything: Sequence[Results], row: Row, changed: Sequence[str] = ()) 
     by more than 1 %, 0.2 % of the time on every 100th image, at most 1 % in any cell, and never on every 10th or on
     all; where they differ by less (Gaussian and Stability: 0.5 to 1 %), 9, 33 and 37 %, which is true.
     """
-    if any(grid_of(results) is not None for results in everything):
+    if any(results.header.grid is not None for results in everything):
         nan = math.nan
         return Verdict(NO_ACR, nan, (nan, nan), nan, nan, len(everything[0]), len(everything), False)
     index, label, ours = _mean_over_seeds([rounded_as_printed(results) for results in everything])
     theirs, trained, paired = _theirs(row, index, label)
     gaps = ours - theirs
-    n, k, whole = len(gaps), len(everything), IMAGES[find(row.recipes[0]).data]
+    n, k, whole = len(gaps), len(everything), paper_images(find_recipe(row.recipes[0]).data) or math.inf
     deviation = _deviation(row)
     own = stdev(float(contributions(results).mean()) for results in everything) if k > 1 else 0.0
     over_images = float(gaps.var(ddof=1)) * abs(1 / n - 1 / whole) if n > 1 else math.inf
@@ -102,12 +103,12 @@ def _barred(everything: Sequence[Results], changed: Sequence[str]) -> str | None
     """Why there is no verdict. What a TSV log does not say is taken to be as in the paper."""
     if any(is_reduced_run(results) for results in everything):
         return REDUCED
-    if any(len(results) < (results.about.get("selected") or 0) for results in everything):
+    if any(len(results) < (results.header.selected or 0) for results in everything):
         return UNFINISHED
     if changed:
         return CHANGED
-    usual = {"procedure": "paper", "bound": "single", "alpha": ALPHA}
-    same = all(results.about.get(key, value) == value for results in everything for key, value in usual.items())
+    procedures = [p for results in everything if (p := results.header.procedure) is not None]
+    same = all(isinstance(p, Fixed) and (p.bound, p.alpha) == (SINGLE, Certification.alpha) for p in procedures)
     return None if same else OTHER
 
 

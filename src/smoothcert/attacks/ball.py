@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from smoothcert.attacks.soft import l2_norm
+from smoothcert.attacks.ascent import l2_norm
 from smoothcert.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from smoothcert.attacks.ascent import ascent, l2_norm
 from smoothcert.attacks.ball import project, require_ball, require_images, warmed_up
-from smoothcert.attacks.soft import ascent, l2_norm
 from smoothcert.errors import InputError
 
 if TYPE_CHECKING:

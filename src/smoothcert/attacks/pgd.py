@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from smoothcert.attacks.ascent import TINY, ascent
 from smoothcert.attacks.ball import project, require_ball, require_images, warmed_up
-from smoothcert.attacks.soft import TINY, ascent
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.records.reading import shown
+from smoothcert.files.shown import shown
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ import torch
 from torch import Tensor
 
 from smoothcert.audit.judgement import BEYOND, Judged, resolution
-from smoothcert.audit.oracle import Hard, Soft, Victim, differentiable
-from smoothcert.audit.search import climb, shortest
-from smoothcert.audit.space import Space
+from smoothcert.audit.oracle import Claim, Hard, differentiable, soft
+from smoothcert.audit.search import Space, climb, shortest
 from smoothcert.errors import InputError
+from smoothcert.models.network import declared
+from smoothcert.noise import GridNoise
 from smoothcert.noise.stream import generator_for
 from smoothcert.smoothed.votes import Request, Voter, Votes
 
@@ -42,17 +44,7 @@ class Effort:
             raise InputError("--steps, --restarts and --views must be at least 1")
 
 
-@dataclass(frozen=True)
-class Claim:
-    """g = label on the ball of this radius around x."""
-
-    index: int
-    x: Tensor
-    label: int
-    radius: float
-
-
-class Attack:
+class CertificateAttack:
     """Soft EOT ascent on the sphere of radius R and with adapted norm, then random search on hard votes, then judges.
 
     Every noise has a stream of its own, (seed, image, "audit-…", …): none was seen by the certificate, and none of
@@ -61,12 +53,12 @@ class Attack:
 
     def __init__(self, voter: Voter, claim: Claim, effort: Effort, level: float) -> None:
         self.voter, self.claim, self.effort, self.level = voter, claim, effort, level
-        declared = getattr(voter.f, "input_range", None)
-        if effort.box and declared is None:
-            raise InputError("--box: the model does not declare the range of its images")
+        image_range = declared(voter.f).input_range
+        if effort.box and image_range is None:
+            raise InputError("--box: the model does not declare the range of its images: set f.input_range = (0, 1)")
         x = claim.x.to(voter.device, torch.float32)
-        self.space = Space(x, voter.noise.norm, declared if effort.box else None)
-        self.victim = Victim(voter.f, voter.noise, claim.label, (voter.seed, claim.index))
+        on_grid = isinstance(voter.noise, GridNoise)
+        self.space = Space(x, voter.noise.norm, image_range if effort.box else None, on_grid)
         self.scale = max(claim.radius, 0.25 * voter.noise.scale)
         self.reach = REACH * max(claim.radius, voter.noise.scale)
         self.few, self.more = effort.votes // 50, effort.votes // 10
@@ -85,7 +77,7 @@ class Attack:
                 beyond = self.space.at(directions[best, None], lengths[best, None] + steps * step)[0]
                 judged.append(self._judge(beyond, number))
         proved = [(j, x) for j, x in judged if j.p_value <= self.level]
-        broken = [(j, x) for j, x in proved if self._within(j.distance)]
+        broken = [(j, x) for j, x in proved if j.distance < self.claim.radius or j.distance == 0]
         row: dict[str, Any] = {
             "index": self.claim.index,
             "class": self.claim.label,
@@ -98,9 +90,6 @@ class Attack:
         }
         return row | ({"x": broken[0][1].cpu().numpy()} if broken else {})
 
-    def _within(self, distance: float) -> bool:
-        return distance < self.claim.radius or distance == 0
-
     def _directions(self) -> tuple[Tensor, Tensor]:
         """All that were found, and the least length along the best of them that fools the votes of the search."""
         directions, lengths = self._soft()
@@ -108,9 +97,9 @@ class Attack:
         if len(directions):  # polish the best, and start once afresh
             start[0] = directions[int(lengths.argmin())]
         length = float(lengths.min().clamp(max=self.reach)) if len(directions) else self.scale
-        hard, steps = Hard(self.victim, self.few, "norm"), (self.effort.steps + 1) // 2
+        hard, steps = Hard(self.voter, self.claim, self.few), (self.effort.steps + 1) // 2
         keep = torch.tensor([SHARES[0]] * len(start))
-        more, _ = climb(hard, self.space, start, length, steps, adapt=True, keep=keep)
+        more = climb(hard, self.space, start, length, steps, adapt=True, keep=keep)
         self.tried += steps * len(start)
         directions, lengths = torch.cat([directions, more]), torch.cat([lengths, self._lengths(more)])
         best = lengths.argsort()[:2]
@@ -120,21 +109,21 @@ class Attack:
     def _soft(self) -> tuple[Tensor, Tensor]:
         """By gradients: on the sphere of radius R, and with adapted norm. None where f has no gradient."""
         effort, space = self.effort, self.space
-        if not differentiable(self.victim.f, space.x):
+        if not differentiable(self.voter.f, space.x):
             return space.x.new_empty((0, *space.x.shape)), torch.empty(0, dtype=torch.float64)
         keep, found = torch.tensor([SHARES[i % len(SHARES)] for i in range(effort.restarts)]), []
         for purpose, adapt in (("ball", False), ("norm", True)):
             start = self._random(purpose, effort.restarts)
             start[0] = 0  # the first climbs from x itself
-            soft = Soft(self.victim, effort.views, purpose)
-            found.append(climb(soft, space, start, self.scale, effort.steps, adapt=adapt, keep=keep)[0])
+            oracle = partial(soft, self.voter, self.claim, effort.views, purpose)
+            found.append(climb(oracle, space, start, self.scale, effort.steps, adapt=adapt, keep=keep))
             self.tried += effort.steps * effort.restarts
         directions = torch.cat(found)
         return directions, self._lengths(directions)
 
     def _random(self, purpose: str, size: int) -> Tensor:
         device = self.voter.device
-        generator = generator_for(device, *self.victim.key, f"audit-start-{purpose}")
+        generator = generator_for(device, self.voter.seed, self.claim.index, f"audit-start-{purpose}")
         return torch.empty((size, *self.space.x.shape), device=device).normal_(generator=generator)
 
     def _lengths(self, directions: Tensor, near: Tensor | None = None) -> Tensor:
@@ -147,11 +136,10 @@ class Attack:
             low, rounds = 0.85 * high, 4
 
         def fooled(points: Tensor) -> Tensor:
+            self.tried += len(points)
             return torch.from_numpy(self._votes(points, "audit-line", n).argmax(1) != self.claim.label)
 
-        lengths, tried = shortest(fooled, self.space, directions, low, high, self.reach, rounds)
-        self.tried += tried
-        return lengths
+        return shortest(fooled, self.space, directions, low, high, self.reach, rounds)
 
     def _inside(self, directions: Tensor) -> Tensor:
         """Of all directions, cut off inside the ball, the point where c leads by the fewest votes."""

@@ -71,7 +71,7 @@ def chance(violations: int, images: int, alpha: float) -> float:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AuditVerdict:
     """The audit as a whole. `sound` is False when α does not explain the violations at LEVEL."""
 
     images: int
@@ -93,11 +93,11 @@ class Verdict:
         return self.p_value >= LEVEL
 
 
-def verdict(rows: Sequence[dict[str, Any]], images: int, alpha: float) -> Verdict:
+def verdict(rows: Sequence[dict[str, Any]], images: int, alpha: float) -> AuditVerdict:
     """Of all rows of an audit of `images` images; those without a row abstained."""
     violations = tuple(row["index"] for row in rows if row["violation"])
     ratios = [row["found"] / row["radius"] for row in rows if row["found"] is not None and row["radius"] > 0]
-    return Verdict(
+    return AuditVerdict(
         images=images,
         attacked=len(rows),
         abstained=images - len(rows),

@@ -8,39 +8,34 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from smoothcert.attacks.soft import ascent
-from smoothcert.noise import Noise
+from smoothcert.attacks.ascent import ascent
 from smoothcert.noise.stream import generator_for
-from smoothcert.smoothed.votes import votes_per_block
+from smoothcert.smoothed.votes import Voter, votes_per_block
 
 
 @dataclass(frozen=True)
-class Victim:
-    """g at one image: f, its noise, the class c that a certificate claims, and the key of all noise drawn here."""
+class Claim:
+    """g = label on the ball of this radius around x."""
 
-    f: Callable[[Tensor], Tensor]
-    noise: Noise
+    index: int
+    x: Tensor
     label: int
-    key: tuple[int, int]
-    """seed of the audit and index of the image"""
+    radius: float
 
 
-@dataclass(frozen=True)
-class Soft:
-    """u = ∇ −log E_i softmax F_c(x' + δ_i) over m fresh δ_i: EOT on the soft surrogate [Athalye 2018; Salman 2019]."""
+def soft(
+    voter: Voter, claim: Claim, views: int, purpose: str, points: Tensor, step: int
+) -> tuple[Tensor, Tensor]:  # (B, …) → (B, …), (B,)
+    """u = ∇ −log E_i softmax F_c(x' + δ_i) over m fresh δ_i: EOT on the soft surrogate [Athalye 2018; Salman 2019].
 
-    victim: Victim
-    views: int
-    purpose: str
-
-    def __call__(self, points: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """(B, …) directions and whether the mean of the views is fooled at each point."""
-        v, m, size = self.victim, self.views, len(points)
-        noise = torch.empty((m, *points.shape), device=points.device)
-        v.noise.fill(noise, generator_for(points.device, *v.key, f"audit-soft-{self.purpose}", step))
-        c = torch.full((size,), v.label, device=points.device)
-        directions, logits = ascent(lambda x: v.f((x + noise).flatten(0, 1)).view(m, size, -1), points, c)
-        return directions, logits.log_softmax(-1).logsumexp(0).argmax(-1) != c
+    Also whether the mean of the views is fooled at each point.
+    """
+    size, device = len(points), points.device
+    noise = torch.empty((views, *points.shape), device=device)
+    voter.noise.fill(noise, generator_for(device, voter.seed, claim.index, f"audit-soft-{purpose}", step))
+    c = torch.full((size,), claim.label, device=device)
+    directions, logits = ascent(lambda x: voter.f((x + noise).flatten(0, 1)).view(views, size, -1), points, c)
+    return directions, logits.log_softmax(-1).logsumexp(0).argmax(-1) != c
 
 
 @dataclass
@@ -51,9 +46,9 @@ class Hard:
     trial votes against c, the next step tries with noise twice as wide.
     """
 
-    victim: Victim
+    voter: Voter
+    claim: Claim
     trials: int
-    purpose: str
     spread: dict[int, float] = field(default_factory=dict)
 
     def __call__(self, points: Tensor, step: int) -> tuple[Tensor, Tensor]:
@@ -61,22 +56,25 @@ class Hard:
         return torch.stack([u for u, _ in found]), torch.tensor([fooled for _, fooled in found], device=points.device)
 
     def _ask(self, number: int, x: Tensor, step: int) -> tuple[Tensor, bool]:
-        v, spread = self.victim, self.spread.get(number, 1.0)
-        generator = generator_for(x.device, *v.key, f"audit-hard-{self.purpose}-{number}", step)
+        voter, label, spread = self.voter, self.claim.label, self.spread.get(number, 1.0)
+        generator = generator_for(x.device, voter.seed, self.claim.index, f"audit-hard-norm-{number}", step)
         sums, counts = torch.zeros((2, *x.shape), device=x.device), torch.zeros(2)
         votes: list[Tensor] = []
+        block = votes_per_block(x.shape)
         with torch.no_grad():
-            for size in _chunks(self.trials, votes_per_block(x.shape)):
-                noise = v.noise.fill(torch.empty((size, *x.shape), device=x.device), generator)
-                votes.append(v.f(x + spread * noise).argmax(1))
-                against = (votes[-1] != v.label).to(noise)
+            for start in range(0, self.trials, block):
+                buffer = torch.empty((min(block, self.trials - start), *x.shape), device=x.device)
+                noise = voter.noise.fill(buffer, generator)
+                votes.append(voter.f(x + spread * noise).argmax(1))
+                against = (votes[-1] != label).to(noise)
                 for side, weight in enumerate((1 - against, against)):
                     sums[side] += torch.tensordot(weight, noise, 1)
                     counts[side] += float(weight.sum())
-            fooled = spread == 1.0 and int(torch.cat(votes).bincount().argmax()) != v.label
-            self.spread[number] = min(8.0, 2 * spread) if counts[1] == 0 else max(1.0, spread / 2)
-            direction = sums[1] / counts[1].clamp(min=1).to(x) - sums[0] / counts[0].clamp(min=1).to(x)
-        return direction if counts[1] else torch.zeros_like(x), fooled
+        fooled = spread == 1.0 and int(torch.cat(votes).bincount().argmax()) != label
+        self.spread[number] = min(8.0, 2 * spread) if counts[1] == 0 else max(1.0, spread / 2)
+        if counts[1] == 0:
+            return torch.zeros_like(x), fooled
+        return sums[1] / counts[1].to(x) - sums[0] / counts[0].clamp(min=1).to(x), fooled
 
 
 def differentiable(f: Callable[[Tensor], Tensor], x: Tensor) -> bool:
@@ -86,7 +84,3 @@ def differentiable(f: Callable[[Tensor], Tensor], x: Tensor) -> bool:
             return f(x.detach().expand(2, *x.shape).clone().requires_grad_()).requires_grad
     except RuntimeError:
         return False
-
-
-def _chunks(total: int, size: int) -> list[int]:
-    return [min(size, total - start) for start in range(0, total, size)]

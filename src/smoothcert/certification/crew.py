@@ -6,14 +6,14 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
-from smoothcert.certification.parts import part_path
 from smoothcert.errors import InputError
+from smoothcert.files.writing import sole_owner
 from smoothcert.machine.processes import Place
-from smoothcert.records.files import sole_owner
+from smoothcert.records.parts import part_path
 
 _POLL = 0.2  # seconds
 _MANY = 10**9
@@ -53,8 +53,9 @@ class Crew:
         """Rows written since the work was shared out, by all who work together."""
         return self._written
 
-    def wait(self, show: Callable[[], object]) -> None:
-        """Until all are done; calls `show` now and then."""
+    def wait(self) -> Iterator[None]:
+        """Until all are done; yields now and then."""
+        yield from ()
 
 
 class Shard(Crew):
@@ -112,12 +113,15 @@ class Torchrun(Crew):
     def written(self) -> int:
         return int(self.store.add("written", 0))
 
-    def wait(self, show: Callable[[], object]) -> None:
-        # Only the first process stays to the end: it shows how far all of them are, and holds the lock.
-        while self.leads and self.todo is not None and self.written < self.todo:
-            show()
+    def wait(self) -> Iterator[None]:
+        # The first process stays to the end: it shows how far all of them are, holds the lock, and where no launcher
+        # keeps the store, the store ends with it. So all rows being written is not enough: the others ask it once more.
+        if not self.leads:
+            self.store.add("left", 1)
+            return
+        while self.store.add("left", 0) < self._size - 1:
+            yield
             time.sleep(_POLL)
-        show()
 
 
 @contextlib.contextmanager

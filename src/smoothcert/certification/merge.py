@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from smoothcert.certification.log import read_log, write_log
-from smoothcert.certification.parts import Combined, combined, files_of, missing, whole_path
 from smoothcert.errors import InputError
-from smoothcert.records.files import sole_owner
+from smoothcert.files.writing import sole_owner
+from smoothcert.records.log import missing, read_certification, write_log
+from smoothcert.records.parts import Combined, combined, files_of, whole_path
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def merge(logs: Sequence[Path], out: Path | None = None, keep: bool = False, all
             files = [f for path in logs for f in ([path] if path.is_file() else files_of(whole_path(path)))]
         if not files:
             raise InputError(f"{logs[0]}: holds no certification log")
-        found = combined([read_log(file) for file in files])
+        found = combined([read_certification(file) for file in files])
         gap = missing(found.log)
         if gap and not allow_gaps:
             first = ", ".join(map(str, gap[:3])) + (", …" if len(gap) > 3 else "")

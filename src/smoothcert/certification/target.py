@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import torch
 from torch import Tensor
 
 from smoothcert import models
-from smoothcert.data import ImageSet
+from smoothcert.data import ImageSet, load, splits
 from smoothcert.errors import InputError
-from smoothcert.models.opened import open_model
-from smoothcert.models.weights import digest, load_weights
-from smoothcert.noise import Noise
+from smoothcert.interchange.foreign_model import open_model
+from smoothcert.interchange.weights import digest, load_weights
+from smoothcert.machine.device import Where, prepare
+from smoothcert.machine.precision import Precision, require_precision
+from smoothcert.noise import Noise, on_grid
 from smoothcert.recipes.serialize import noise_from_dict
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.smoothed.classifier import SmoothedClassifier
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What the caller says of a model; a run of ours says most of it itself."""
+class ModelOptions(Where, total=False):
+    """What the caller says about a model, which a run of ours mostly says itself, and where to work with it."""
 
-    noise: Noise | None = None
-    data: str | None = None
-    arch: str | None = None
-    num_classes: int | None = None
-    input_shape: tuple[int, ...] | None = None
-    normalization: str | None = None
+    noise: Noise | Literal["grid"] | None
+    """"grid": the run's own noise, drawn exactly on the grid of 8-bit images"""
+    dataset: str | None
+    split: str | None
+    """of the data set (default: test, or the images that the run's training put aside)"""
+    arch: str | None
+    num_classes: int | None
+    input_shape: tuple[int, ...] | None
+    normalization: str | None
+    precision: Precision | None
+    """of f (default: that of the run's training, float32 for others' models)"""
+
+
+_SAID_OF_OTHERS = ("arch", "num_classes", "input_shape", "normalization")
 
 
 @dataclass(frozen=True)
@@ -44,12 +54,24 @@ class Target:
     input_shape: tuple[int, ...]
     noise: Noise
     data: str | None
+    split: str
     about: dict[str, Any]
     log: Path
     """where its certificates go unless another place is named"""
 
-    def smoothed(self, seed: int, device: torch.device, batch: int | Literal["auto"] = "auto") -> SmoothedClassifier:
-        return SmoothedClassifier(self.f, self.noise, self.num_classes, seed=seed, batch=batch, device=device)
+    device: torch.device
+    where: Where
+
+    def smoothed(self, seed: int, batch: int | Literal["auto"] = "auto") -> SmoothedClassifier:
+        return SmoothedClassifier(self.f, self.noise, self.num_classes, seed=seed, batch=batch, device=self.device)
+
+    def images(self, split: str | None = None) -> ImageSet:
+        """The images it is certified on: those of the data set it was trained on, unless the caller named another."""
+        if self.data is None:
+            raise InputError(f"{self.name}: does not say its data: name a data set with --dataset")
+        found = load(self.data, split or self.split, self.where.get("data"), self.where.get("workers"))
+        self.require_fit(found)
+        return found
 
     def require_fit(self, test_set: ImageSet) -> None:
         if test_set.shape != self.input_shape:
@@ -61,18 +83,31 @@ class Target:
             )
 
 
-def open_target(spec: str, device: torch.device, wishes: Wishes | None = None) -> Target:
-    """A run folder of ours (or its weights file), or anything that `open_model` reads."""
-    wishes = wishes or Wishes()
-    path = Path(spec)
+def open_target(run: str | os.PathLike[str], **options: Unpack[ModelOptions]) -> Target:
+    """A run folder of ours (or its weights file), or anything that `interchange.open_model` reads.
+
+    Args:
+        run: a run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME
+        options: data, device, threads, workers as for `train`; precision of f; for others' models noise, dataset,
+            arch, num_classes, input_shape, normalization
+
+    Returns:
+        f in its final form, with its noise, the name of its data set, and what a certificate says about it
+
+    Example:
+        >>> open_target("nowhere")
+        Traceback (most recent call last):
+        smoothcert.errors.InputError: nowhere: no such run or model file: see `smoothcert train --help`
+    """
+    spec, path = os.fspath(run), Path(run)
     if path.is_dir() or path.suffix == ".safetensors":
-        return _from_run(path, device, wishes)
+        return _from_run(path, options)
     if not path.exists() and ":" not in spec:
         raise InputError(f"{spec}: no such run or model file: see `smoothcert train --help`")
-    return _from_model(spec, device, wishes)
+    return _from_model(spec, options)
 
 
-def _from_run(path: Path, device: torch.device, wishes: Wishes) -> Target:
+def _from_run(path: Path, options: ModelOptions) -> Target:
     folder = RunFolder(path if path.is_dir() else path.resolve().parent)
     file = folder.model if path.is_dir() else path
     if path.is_dir() and not file.exists():
@@ -81,7 +116,7 @@ def _from_run(path: Path, device: torch.device, wishes: Wishes) -> Target:
         if folder.recipe.exists():
             raise InputError(f"{path}: its training is not finished: give the same `smoothcert train` command again")
         raise InputError(f"{path}: not a run folder (no {file.name})")
-    if wishes.arch or wishes.num_classes or wishes.input_shape or wishes.normalization:
+    if any(options.get(name) is not None for name in _SAID_OF_OTHERS):
         raise InputError(f"{path}: a run knows its network: --arch and the like are for others' models")
     weights, about = load_weights(file)
     missing = {"model", "num_classes", "normalization", "noise", "dataset"} - about.keys()
@@ -92,7 +127,11 @@ def _from_run(path: Path, device: torch.device, wishes: Wishes) -> Target:
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise InputError(f"{file}: does not fit {about['model']}: {' '.join(str(error).split())}") from error
-    f = models.frozen(network.to(device))
+    device = prepare(options)
+    precision = options.get("precision") or about.get("recipe", {}).get("precision", "float32")
+    require_precision(precision, device)
+    f = models.frozen(network.to(device), precision)
+    assert f.input_shape is not None  # all networks of ours say it
     normalization = about["normalization"]
     described: dict[str, Any] = {
         "model": {
@@ -106,24 +145,30 @@ def _from_run(path: Path, device: torch.device, wishes: Wishes) -> Target:
         name=folder.path.resolve().name,
         f=f,
         num_classes=about["num_classes"],
-        input_shape=f.input_shape or (),
-        noise=wishes.noise or noise_from_dict(about["noise"]),
-        data=wishes.data or about["dataset"],
+        input_shape=f.input_shape,
+        noise=_noise_of(about, options.get("noise")),
+        data=options.get("dataset") or about["dataset"],
+        split=options.get("split") or splits(about.get("recipe", {}).get("held_out"))[1],
         about=described,
         log=folder.certification_log,
+        device=device,
+        where=options,
     )
 
 
-def _from_model(spec: str, device: torch.device, wishes: Wishes) -> Target:
-    if wishes.noise is None:
+def _noise_of(about: dict[str, Any], said: Noise | Literal["grid"] | None) -> Noise:
+    own = noise_from_dict(about["noise"])
+    return on_grid(own) if said == "grid" else said or own
+
+
+def _from_model(spec: str, options: ModelOptions) -> Target:
+    noise = options.get("noise")
+    if noise is None or noise == "grid":
         raise InputError(f"{spec}: does not say its noise: give it with --sigma (certify with the σ of its training)")
-    opened = open_model(
-        spec,
-        arch=wishes.arch,
-        num_classes=wishes.num_classes,
-        input_shape=wishes.input_shape,
-        normalization=wishes.normalization,
-    )
+    said: dict[str, Any] = {name: options.get(name) for name in _SAID_OF_OTHERS}
+    device, precision = prepare(options), options.get("precision") or "float32"
+    require_precision(precision, device)
+    opened = open_model(spec, **said, precision=precision)
     f = opened.f.to(device) if isinstance(opened.f, torch.nn.Module) else opened.f
     name = re.sub(r"[^\w.+-]+", "-", spec).strip("-.")
     return Target(
@@ -131,8 +176,11 @@ def _from_model(spec: str, device: torch.device, wishes: Wishes) -> Target:
         f=f,
         num_classes=opened.num_classes,
         input_shape=opened.input_shape,
-        noise=wishes.noise,
-        data=wishes.data,
+        noise=noise,
+        data=options.get("dataset"),
+        split=options.get("split") or "test",
         about={"model": opened.about},
         log=Path(f"{name}.certify.jsonl"),
+        device=device,
+        where=options,
     )

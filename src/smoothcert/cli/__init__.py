@@ -24,6 +24,8 @@ COMMANDS = {
     "merge": "join the parts of a log that several processes wrote",
     "predict": "predict with a smoothed classifier",
     "verify": "compute a log's certificates again from its votes, without the model",
+    "reveal": "write the secret seed of a finished log into it",
+    "sign": "sign a finished log, or make a key to sign with",
     "audit": "attack a log's certificates, and count which of them break",
     "selftest": "test the noise, and the coverage of certificates whose exact radius is known",
     "table": "certified accuracy and ACR of runs and logs",
@@ -48,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Commands themselves exit with 1 where they are done and the answer is no, or some of the logs could not be read.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # Before torch is loaded: threads that spin while they wait take the cores from whoever else has work there.
+    # Beside two busy processes a training then ran at a thirtieth of its speed.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         _run(given)
         sys.stdout.flush()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tyro.conf import Positional
 
-from smoothcert.cli.machine import Machine
-from smoothcert.cli.model import Model
-from smoothcert.errors import InputError
+from smoothcert.cli.options.machine import Machine
+from smoothcert.cli.options.model import Model
 
 if TYPE_CHECKING:
-    from smoothcert.audit.judgement import Verdict
+    from smoothcert.audit.judgement import AuditVerdict
 
 
 @dataclass(frozen=True)
@@ -58,61 +58,23 @@ class Audit:
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
-        import torch
+        from smoothcert.audit.audit_run import audit_run
+        from smoothcert.cli.display import shown
 
-        from smoothcert.audit.attack import Effort
-        from smoothcert.audit.judgement import verdict
-        from smoothcert.audit.run import audit, plan, require_same
-        from smoothcert.certification.parts import read_whole
-        from smoothcert.certification.target import open_target
-        from smoothcert.cli.display import bar
-        from smoothcert.recipes.serialize import noise_from_dict
-        from smoothcert.smoothed.votes import Voter
-
-        effort = Effort(self.votes, self.steps, self.restarts, self.views, self.box)
-        device = self.machine.ready()
-        path = self.log or self._log_of_run()
-        log = read_whole(path)
-        noise, wishes = noise_from_dict(log.decides.get("noise")), self.model.wishes()
-        if wishes.noise not in (None, noise):
-            raise InputError(f"{path}: the log is about {noise}, not {wishes.noise}")
-        data_name = self.model.dataset or str(log.decides.get("data", {}).get("name"))
-        target = open_target(self.run, device, replace(wishes, noise=noise, data=data_name))
-        test_set = self.machine.load(data_name, str(log.decides["data"].get("split", "test")))
-        target.require_fit(test_set)
-        require_same(log, target, test_set)
-        chosen = plan(log, self.images)
-        out = self.out or _beside(path, self.radius_factor)
-        memory_format = getattr(target.f, "memory_format", torch.contiguous_format)
-        voter = Voter(target.f, noise, target.num_classes, self.seed, None, device, memory_format)
-        rows: list[dict[str, Any]] = []
-        with bar() as progress:
-            task = progress.add_task(f"audit {target.name}", total=len(chosen.certified), note="")
-            for row in audit(chosen, voter, test_set, effort, out, self.radius_factor):
-                rows.append(row)
-                broken = sum(r["violation"] for r in rows)
-                progress.update(task, completed=len(rows), note=f"{broken} violations  {row['seconds']:.1f} s/image")
-        found = verdict(rows, len(chosen.chosen), chosen.alpha)
-        rows.sort(key=lambda row: row["index"])
+        names = ("images", "votes", "steps", "restarts", "views", "box", "seed", "radius_factor")
+        options = {name: getattr(self, name) for name in names}
+        work = audit_run(self.run, self.log, self.out, **options, **self.model.options(self.machine))
+        done = shown(work, f"audit {Path(self.run).name}")
+        found = done.verdict
         if self.json:
-            about = {"run": self.run, "log": str(path), "radius_factor": self.radius_factor, "votes": self.votes}
-            print(jsonlib.dumps(about | asdict(found) | {"sound": found.sound, "rows": rows}))
+            about = {"run": self.run, "log": str(done.log), "radius_factor": self.radius_factor, "votes": self.votes}
+            print(jsonlib.dumps(about | asdict(found) | {"sound": found.sound, "rows": done.rows}))
         else:
-            self._print(rows, found, noise.norm, out)
+            self._print(done.rows, found, done.noise.norm, done.out)
         if not found.sound:
             sys.exit(1)
 
-    def _log_of_run(self) -> Path:
-        from smoothcert.certification.parts import whole_path
-
-        path = Path(self.run)
-        if not path.exists() and ":" not in self.run:
-            raise InputError(f"{self.run}: no such run or model file")
-        if not path.is_dir():
-            raise InputError(f"{self.run}: name its certification log with --log")
-        return whole_path(path)
-
-    def _print(self, rows: list[dict[str, Any]], found: Verdict, norm: float, out: Path) -> None:
+    def _print(self, rows: Sequence[dict[str, Any]], found: AuditVerdict, norm: float, out: Path) -> None:
         from smoothcert.analysis.tables import floored
         from smoothcert.cli.display import print_table
 
@@ -149,9 +111,3 @@ def _cells(row: dict[str, Any], radius: str) -> list[str]:
         str(row["tried"]),
         "VIOLATION" * row["violation"],
     ]
-
-
-def _beside(log: Path, factor: float) -> Path:
-    """certify.jsonl → audit.jsonl, or audit-x2.jsonl; MODEL.certify.jsonl → MODEL.audit.jsonl."""
-    name = log.name.replace("certify", "audit") if "certify" in log.name else f"{log.stem}.audit.jsonl"
-    return log.with_name(name if factor == 1 else name.replace(".jsonl", f"-x{factor:g}.jsonl"))

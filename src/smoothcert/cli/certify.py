@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tyro.conf import Positional
 
-from smoothcert.cli.machine import Machine
-from smoothcert.cli.model import Model
+from smoothcert.cli.options.machine import Machine
+from smoothcert.cli.options.model import Model
 from smoothcert.errors import InputError
-
-if TYPE_CHECKING:
-    from smoothcert.certification.crew import Crew
-    from smoothcert.certification.selection import Selection
-    from smoothcert.certification.target import Target
-    from smoothcert.procedures.procedure import Procedure
-    from smoothcert.smoothed.classifier import SmoothedClassifier
 
 
 @dataclass(frozen=True)
@@ -26,6 +19,8 @@ class Certify:
 
     paper is CERTIFY of Cohen et al. (2019). curve finds which radii of a grid are certified, with a tenth of the votes:
     for certified accuracies, not for an average radius. adaptive plans the votes of each image: for average radii.
+
+    Example: smoothcert certify runs/mnist-gaussian-0.50-seed0 --n 10000 --every 10
     """
 
     run: Positional[str]
@@ -42,18 +37,22 @@ class Certify:
     """pair: also bounds the second class (larger radii, Gaussian noise only), reported under its own name"""
     radii: tuple[float, ...] | None = None
     """grid of curve and adaptive (default: 0, 0.25, … as far as n votes reach)"""
+    radius: float | None = None
+    """ask only whether an image is robust at this radius: curve with this one radius, 1,000 to 10,000 votes an image"""
     label_aware: bool = False
     """curve, adaptive: judge the image's label instead of a guess; wrong images then count as abstained"""
     every: int = 1
-    """certify every k-th image: a fair sample, which the first k are not; 10 goes on with a log of 100"""
+    """certify every k-th image, such as 10: a fair sample, which the first images are not; a log of every 100th image
+    is completed, and no image is certified twice"""
     range: tuple[int, int] | None = None
     """only images FROM … TO − 1"""
     limit: int | None = None
     """stop after this many images; a later call can go on"""
     shard: str | None = None
     """I/N: every N-th image from the I-th on, into a part of the log: for N jobs that know nothing of each other"""
-    seed: int = 0
-    """decides the noise, together with the image's index"""
+    seed: int | Literal["secret"] = 0
+    """decides the noise, together with the image's index; secret: 256 bits that nobody knows, kept in LOG.secret until
+    `smoothcert reveal`, and committed to in the log"""
     batch: int | Literal["auto"] = "auto"
     """noisy copies per forward pass; auto: the fastest of a few"""
     out: Path | None = None
@@ -62,34 +61,39 @@ class Certify:
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
-        from smoothcert.certification.crew import crew_of
-        from smoothcert.certification.selection import Selection
-        from smoothcert.certification.target import open_target
+        from smoothcert.certification.certify_run import certify_run
+        from smoothcert.cli.display import shown
         from smoothcert.machine.processes import place
-        from smoothcert.procedures.procedure import build
 
-        selection = Selection(self.every, *(self.range or (0, None)))
-        device = self.machine.ready()
-        target = open_target(self.run, device, self.model.wishes())
-        options = {"bound": self.bound, "radii": self.radii, "label_aware": self.label_aware}
-        procedure = build(self.procedure, target.noise, self.n0, self.n, self.alpha, **options)  # type: ignore[arg-type]
-        g = target.smoothed(self.seed, device, self.batch)
-        crew = crew_of(place(), self.shard)
-        log = certify_showing(target, g, procedure, selection, self.machine, self.limit, self.out, crew)
-        if not crew.leads:
-            return
+        if self.radius is not None:
+            return self._of_one_radius()()
+        start, stop = self.range or (0, None)
+        names = ("n0", "n", "alpha", "procedure", "bound", "radii", "label_aware", "every", "limit", "shard")
+        options = {name: getattr(self, name) for name in (*names, "seed", "batch")}
+        work = certify_run(self.run, self.out, start=start, stop=stop, **options, **self.model.options(self.machine))
+        log = shown(work, f"certify {Path(self.run).name}")
+        if place().first:
+            self._print(log)
+
+    def _of_one_radius(self) -> Certify:
+        if self.radii is not None or self.procedure == "adaptive":
+            raise InputError("--radius asks about one radius: leave out --radii and --procedure")
+        return replace(self, procedure="curve", radii=(self.radius or 0.0,), radius=None)
+
+    def _print(self, log: Path) -> None:
         from smoothcert.analysis import read_results, summarize
         from smoothcert.analysis.tables import floored
-        from smoothcert.certification.parts import files_of, read_whole
+        from smoothcert.records.parts import files_of, read_whole
 
-        s = summarize(read_results(log), [(self.radii or (0.0,))[0]])
+        results = read_results(log)
+        s = summarize(results, [(self.radii or (0.0,))[0]])
         acr = "" if s.acr is None else f"ACR {s.acr:.3f} ± {s.acr_standard_error:.3f}  "
         ((least, accuracy),) = s.certified_accuracy.items()
         where = "" if least == 0 else f" at radius {least:g}"
         votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_whole(log).rows]
         kind = "" if self.procedure == "paper" and self.bound == "single" else f"{self.procedure}, {self.bound} bound, "
-        reduced = (target.about.get("recipe") or {}).get("reduced")
-        marked = f"  reduced run ({reduced})" if reduced else ""
+        recipe = results.header.recipe
+        marked = f"  reduced run ({recipe.reduced})" if recipe is not None and recipe.reduced else ""
         parts = f" ({len(files_of(log))} files)" if files_of(log) != [log] else ""
         print(
             f"{log}{parts}  {s.images} of {s.selected} images  "
@@ -97,44 +101,3 @@ class Certify:
             f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
             f"{sum(votes) / len(votes):,.0f} votes/image, largest radius {floored(s.largest_radius or 0.0, 3)}){marked}"
         )
-
-
-def certify_showing(
-    target: Target,
-    g: SmoothedClassifier,
-    procedure: Procedure,
-    selection: Selection,
-    machine: Machine,
-    limit: int | None = None,
-    out: Path | None = None,
-    crew: Crew | None = None,
-) -> Path:
-    """Certify what is missing with a progress bar; the log it is written to."""
-    from smoothcert.certification.crew import Crew
-    from smoothcert.certification.run import certify_images
-    from smoothcert.cli.display import bar
-
-    if target.data is None:
-        raise InputError(f"{target.name}: does not say its data: name a data set with --dataset")
-    test_set = machine.load(target.data, "test")
-    target.require_fit(test_set)
-    log, crew = out or target.log, crew or Crew()
-    images = selection.of(len(test_set))[:limit]
-    with bar() as progress:
-        task = progress.add_task(f"certify {target.name}", total=len(images), note="")
-        radii, correct, known, note = 0.0, 0, 0, ""
-
-        def show() -> None:
-            left = len(images) - known if crew.todo is None else crew.todo
-            progress.update(task, completed=known + crew.written, total=known + left, note=note)
-
-        rows = certify_images(g, test_set, log, procedure, selection, target.name, target.about, limit, crew, show)
-        for seen, row in enumerate(rows, 1):
-            radii, correct = radii + row["radius"] * row["correct"], correct + row["correct"]
-            so_far = (
-                f"ACR {radii / seen:.3f}" if not procedure.floors_radii else f"certified {100 * correct / seen:.1f}%"
-            )
-            note = f"{so_far}  {row['seconds']:.1f} s/image"
-            known += crew.todo is None  # rows of earlier calls come first
-            show()
-    return log

@@ -40,7 +40,7 @@ class Compare:
         one, other = told_apart([read_results(path) for path in self.logs])
         found = compare(one, other, list(self.radii) or None, self.confidence)
         if self.json:
-            settings = {k: [r.about.get(k) for r in (one, other)] for k in ("n", "alpha")}
+            settings = {k: [getattr(r.header, k) for r in (one, other)] for k in ("n", "alpha")}
             print(jsonlib.dumps(asdict(found) | settings, indent=2))
         else:
             _print(found)

@@ -12,6 +12,23 @@ from tyro.conf import Positional
 
 from smoothcert.errors import InputError
 
+_COLUMNS = {
+    "run": ("name", ""),
+    "hyperparameters": ("hyperparameters", ""),
+    "ACR": ("acr", ".3f"),
+    "± s.e.": ("acr_standard_error", ".3f"),
+    "images": ("images", "d"),
+    "n": ("n", ",d"),
+    "α": ("alpha", "g"),
+    "peak memory": ("peak_memory", "GiB"),
+    "hours": ("hours", ".2f"),
+    "s/epoch": ("epoch_seconds", ".2f"),
+    "attack": ("attack", ".2f"),
+    "descent": ("descent", ".2f"),
+    "data": ("data", ".2f"),
+    "epochs": ("epochs", ""),
+}
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -39,9 +56,7 @@ def print_costs(runs: Sequence[Path], as_json: bool) -> None:
     if as_json:
         print(jsonlib.dumps(entries, indent=2))
         return
-    header = ["run", "hyperparameters", "ACR", "± s.e.", "images", "n", "α", "peak memory", "hours", "s/epoch"]
-    header += ["attack", "descent", "data", "epochs"]
-    print_table(header, [_cells(entry) for entry in entries])
+    print_table(list(_COLUMNS), [_cells(entry) for entry in entries])
     printed = [entry for entry in entries if entry["paper"]]
     if not printed:
         return
@@ -55,23 +70,23 @@ def print_costs(runs: Sequence[Path], as_json: bool) -> None:
 
 def _entry(run: Path) -> dict[str, Any]:
     from smoothcert.analysis import read_results, summarize
-    from smoothcert.analysis.cost import cost, printed_cost
-    from smoothcert.certification.parts import files_of, to_read
-    from smoothcert.recipes import find, from_dict
+    from smoothcert.analysis.training_cost import printed_cost, training_cost
+    from smoothcert.recipes import find_recipe
+    from smoothcert.records.parts import files_of, to_read
     from smoothcert.records.run_folder import RunFolder
-    from smoothcert.training.log import read_training_log
+    from smoothcert.records.training_log import read_training_log
 
     folder = RunFolder(run)
-    recipe = from_dict(folder.read_recipe())
+    recipe = folder.read_recipe()
     rows = read_training_log(folder.training_log)
     if not rows:
         raise InputError(f"{run}: has finished no epoch yet")
-    spent, printed = cost(rows), printed_cost(recipe)
+    spent, printed = training_cost(rows), printed_cost(recipe)
     entry = {"name": run.resolve().name, "hyperparameters": recipe.num_hyperparameters, **asdict(spent)}
     entry |= {"hours": spent.hours(recipe), "reduced": recipe.reduced, "peak_memory": spent.peak_memory}
     entry |= {"paper": asdict(printed) if printed else None}
     if printed:
-        entry["hours_of_whole_schedule"] = spent.hours(recipe, find(printed.recipe))
+        entry["hours_of_whole_schedule"] = spent.hours(recipe, find_recipe(printed.recipe))
     if files_of(to_read(folder.certification_log)):
         s = summarize(read_results(run), [0.0])
         keys = ("acr", "acr_standard_error", "images", "n", "alpha")
@@ -80,42 +95,28 @@ def _entry(run: Path) -> dict[str, Any]:
 
 
 def _cells(entry: dict[str, Any]) -> list[str]:
-    def cell(key: str, form: str) -> str:
-        value = entry.get(key)
-        return "–" if value is None else format(value, form)
-
-    phases = entry["by_phase"]
-    return [
-        entry["name"],
-        str(entry["hyperparameters"]),
-        cell("acr", ".3f"),
-        cell("acr_standard_error", ".3f"),
-        cell("images", "d"),
-        cell("n", ",d"),
-        cell("alpha", "g"),
-        _memory(entry),
-        cell("hours", ".2f"),
-        cell("epoch_seconds", ".2f"),
-        *(f"{phases[phase]:.2f}" for phase in ("attack", "descent", "data")),
-        str(entry["epochs"]),
-    ]
+    values = entry | entry["by_phase"]
+    return [_cell(values, key, form) for key, form in _COLUMNS.values()]
 
 
 def _beside(entry: dict[str, Any]) -> list[str]:
-    paper, acr = entry["paper"], entry.get("acr")
+    paper = entry["paper"]
+    acr = _cell(entry, "acr", ".3f") + (" reduced" if entry["reduced"] and "acr" in entry else "")
     return [
         paper["method"],
-        str(entry["hyperparameters"]),
-        "–" if paper["hyperparameters"] is None else str(paper["hyperparameters"]),
-        "–" if acr is None else f"{acr:.3f}" + (" reduced" if entry["reduced"] else ""),
-        f"{paper['acr']:.3f}",
-        _memory(entry),
+        _cell(entry, "hyperparameters"),
+        _cell(paper, "hyperparameters"),
+        acr,
+        _cell(paper, "acr", ".3f"),
+        _cell(entry, "peak_memory", "GiB"),
         paper["memory"],
-        f"{entry['hours_of_whole_schedule']:,.1f}",
-        f"{paper['hours']:.1f}",
+        _cell(entry, "hours_of_whole_schedule", ",.1f"),
+        _cell(paper, "hours", ".1f"),
     ]
 
 
-def _memory(entry: dict[str, Any]) -> str:
-    peak = entry["peak_memory"]
-    return "–" if peak is None else f"{peak / 2**30:.2f} GiB"
+def _cell(values: dict[str, Any], key: str, form: str = "") -> str:
+    value = values.get(key)
+    if value is None:
+        return "–"
+    return f"{value / 2**30:.2f} GiB" if form == "GiB" else format(value, form)

@@ -1,45 +1,89 @@
-"""What a person sees while a command works; nothing of it where no person looks."""
+"""What a person sees while a command works: a bar on a terminal, elsewhere a plain line now and then."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from smoothcert.machine.processes import place
+from smoothcert.machine.work import Work
+
+Result = TypeVar("Result")
+_LINES = 30.0  # seconds between two lines where there is no terminal
+_PAUSE = 0.25  # seconds between two looks at a number: reading it off a device costs a wait
 
 
-def bar() -> Progress:
-    """A progress bar on standard error, with rate and time left; silent when that is not a terminal.
+@runtime_checkable
+class Counted(Protocol):
+    """An event that knows how far the work is, and says the rest as `str(event)`."""
+
+    @property
+    def done(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+
+
+class Display:
+    """Progress on standard error, with time left: a bar on a terminal, elsewhere a line every `pause` seconds.
 
     Of several processes only the first has one.
     """
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        console=console,
-        disable=not (console.is_terminal and place().first),
-        refresh_per_second=4,
-    )
+
+    def __init__(self, title: str, pause: float = _LINES) -> None:
+        console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+            disable=not (console.is_terminal and place().first),
+            refresh_per_second=4,
+        )
+        self._silent = not place().first
+        self._pause = pause if self._bar.disable else _PAUSE
+        self._title, self._shown = title, time.perf_counter()
+        self._first: tuple[float, int] | None = None
+
+    def __enter__(self) -> Display:
+        self._bar.start()
+        self._task = self._bar.add_task(self._title, total=None, note="")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, event: object) -> None:
+        """What is no count is not shown."""
+        if self._silent or not isinstance(event, Counted):
+            return
+        now, last = time.perf_counter(), event.done == event.total and not self._bar.disable
+        self._first = self._first or (now, event.done)
+        if not last and now - self._shown < self._pause:
+            return
+        self._shown = now
+        if not self._bar.disable:
+            self._bar.update(self._task, completed=event.done, total=event.total, note=str(event))
+            return
+        since, before = self._first
+        left = (now - since) * (event.total - event.done) / max(1, event.done - before)
+        line = f"{self._title}  {event.done:,}/{event.total:,}  {event}  {left:,.0f} s left"
+        print(line, file=sys.stderr, flush=True)
 
 
-def at_most_every(seconds: float, events: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
-    """Each event, and whether it is time to show it: reading a number off a device costs a wait."""
-    last = 0.0
-    for event in events:
-        now = time.perf_counter()
-        due = now - last >= seconds
-        last = now if due else last
-        yield event, due
+def shown(work: Work[Any, Result], title: str, pause: float = _LINES) -> Result:
+    """Let it work to the end and show its progress; its result."""
+    with Display(title, pause) as display:
+        for event in work:
+            display.show(event)
+    return work.result
 
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tyro.conf import Positional
 
@@ -20,16 +21,18 @@ class Export:
     """ONNX file to write (needs the extra `onnx`)"""
     safetensors: Path | None = None
     """safetensors file of the folded weights to write"""
+    precision: Literal["float32", "bfloat16"] | None = None
+    """of the network (default: as it was trained); bfloat16 votes nearly twice as fast on a CPU that has it"""
 
     def __call__(self) -> None:
         import torch
 
-        from smoothcert.certification.target import open_target
-        from smoothcert.models.export import export_onnx, export_safetensors
+        from smoothcert import open_target
+        from smoothcert.interchange.export import export_onnx, export_safetensors
 
         if self.onnx is None and self.safetensors is None:
             raise InputError("export to what? give --onnx FILE or --safetensors FILE")
-        target = open_target(str(self.run), torch.device("cpu"))
+        target = open_target(self.run, device="cpu", precision=self.precision)
         assert isinstance(target.f, torch.nn.Module)  # a run of ours always is one
         for path, export in ((self.onnx, export_onnx), (self.safetensors, export_safetensors)):
             if path is not None:

@@ -27,7 +27,7 @@ class ExportTsv:
         from smoothcert.analysis import read_results
         from smoothcert.analysis.export import to_tsv
         from smoothcert.errors import InputError
-        from smoothcert.records.files import write_atomically
+        from smoothcert.files.writing import write_atomically
 
         results = read_results(self.log)
         beside = self.log / "certify.tsv" if self.log.is_dir() else self.log.with_suffix(".tsv")

@@ -32,10 +32,10 @@ class Figure:
     """ablation: logs of the panel on λ"""
 
     def __call__(self) -> None:
-        from smoothcert.analysis.gaps import plot_gaps, read_gaps
-        from smoothcert.analysis.p_a import plot_p_a
-        from smoothcert.analysis.plots import Panel, by_ablation, by_sigma, plot_panels
-        from smoothcert.cli.logs import readable
+        from smoothcert.cli.options.logs import readable
+        from smoothcert.figures.curves import Panel, by_ablation, by_sigma, plot_panels
+        from smoothcert.figures.gaps import plot_gaps, read_gaps
+        from smoothcert.figures.p_a import plot_p_a
 
         out = self.out or Path(f"{self.kind}.pdf")
         named = {"loss": self.loss, "number of draws m": self.m, "weight λ": self.lbd}

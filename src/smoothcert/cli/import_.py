@@ -30,11 +30,11 @@ class Import:
     def __call__(self) -> None:
         from smoothcert.data import DATASETS
         from smoothcert.errors import did_you_mean
-        from smoothcert.models.foreign import load_checkpoint
-        from smoothcert.models.weights import save_weights
+        from smoothcert.files.environment import environment
+        from smoothcert.interchange.foreign_checkpoint import import_checkpoint
+        from smoothcert.interchange.weights import save_weights
         from smoothcert.noise import Gaussian
         from smoothcert.recipes import to_dict
-        from smoothcert.records.environment import environment
         from smoothcert.records.run_folder import RunFolder
 
         if self.dataset not in DATASETS:
@@ -42,7 +42,7 @@ class Import:
         run, noise = RunFolder(self.out), Gaussian(self.sigma)
         if run.model.exists() or run.recipe.exists():
             raise InputError(f"{self.out}: holds a run already: choose another --out")
-        loaded = load_checkpoint(self.checkpoint, self.arch, None, self.normalization)
+        loaded = import_checkpoint(self.checkpoint, self.arch, None, self.normalization)
         run.path.mkdir(parents=True, exist_ok=True)
         about = {
             "model": loaded.about["name"],

@@ -1,4 +1,4 @@
-"""Dataclass → command line, by tyro; its boxed error messages become one line."""
+"""Dataclass → command line, by tyro; what is wrong with a call is said in one line."""
 
 from __future__ import annotations
 
@@ -6,38 +6,48 @@ import contextlib
 import io
 import re
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import fields, is_dataclass
+from itertools import takewhile
+from typing import Any, TypeVar
 
 import tyro
 
-from smoothcert.errors import InputError
+from smoothcert.errors import InputError, did_you_mean
 
 Command = TypeVar("Command")
+_DRAWN = re.compile(r"\x1b\[[0-9;]*m|[\u2500-\u257f]")  # colours and boxes
 
 
 def parse(command: type[Command], program: str, arguments: Sequence[str]) -> Command:
     """The command with its options filled in; InputError where they make no sense."""
     errors = io.StringIO()
+    # OmitArgPrefixes: options shared by several commands are plain options of each
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
     try:
         with contextlib.redirect_stderr(errors):
-            # OmitArgPrefixes: options shared by several commands are plain options of each
-            config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
-            return tyro.cli(command, prog=program, args=arguments, config=config)
+            call, unknown = tyro.cli(command, prog=program, args=arguments, config=config, return_unknown_args=True)
     except SystemExit as stop:
         if stop.code in (None, 0):
             raise
-        raise InputError(f"{_one_line(errors.getvalue())} (see {program} --help)") from None
+        raise InputError(f"{_first_paragraph(errors.getvalue())} (see {program} --help)") from None
+    if unknown:
+        hint = did_you_mean(unknown[0], known_options(command)) if unknown[0].startswith("-") else ""
+        raise InputError(f"unknown argument {unknown[0]!r}{hint} (see {program} --help)")
+    return call
 
 
-def _one_line(box: str) -> str:
-    """The first paragraph of tyro's box, and the first option it would rather have seen."""
-    lines = [line.strip("│╭╮╰╯ ") for line in re.sub(r"\x1b\[[0-9;]*m", "", box).splitlines()]
-    paragraphs: list[list[str]] = [[]]
-    for line in lines:
-        if not line.strip("─"):
-            paragraphs.append([])
-        elif not line.endswith("──") and not line.startswith("─ "):
-            paragraphs[-1].append(line)
-    message = " ".join(next((p for p in paragraphs if p), ["wrong options"]))
-    meant = re.search(r"Perhaps you meant:\s+(--[\w-]+)", " ".join(lines))
-    return message + (f": did you mean {meant[1]}?" if meant else "")
+def known_options(command: Any) -> list[str]:
+    """--name of every field; a field with fields of its own is a group of options that several commands share."""
+    names = []
+    for field in fields(command):
+        if is_dataclass(field.default_factory):
+            names += known_options(field.default_factory)
+        elif not str(field.type).startswith("Positional"):
+            names.append("--" + field.name.replace("_", "-"))
+    return names
+
+
+def _first_paragraph(message: str) -> str:
+    """What tyro says below its title; the help texts that follow are cut."""
+    lines = [" ".join(line.split()) for line in _DRAWN.sub("", message).splitlines()]
+    return " ".join(takewhile(bool, lines[1:])) or " ".join(lines)

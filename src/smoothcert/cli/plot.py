@@ -22,8 +22,8 @@ class Plot:
     """title above the axes (default: number of images, n and alpha)"""
 
     def __call__(self) -> None:
-        from smoothcert.analysis.plots import plot_curves
-        from smoothcert.cli.logs import readable
+        from smoothcert.cli.options.logs import readable
+        from smoothcert.figures.curves import plot_curves
 
         with readable(self.logs, labels=self.label) as (everything,):
             plot_curves(list(everything.values()), self.out, self.title)

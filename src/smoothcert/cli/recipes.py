@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json as json_
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tyro.conf import Positional
-
-if TYPE_CHECKING:
-    from smoothcert.noise import Noise
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Recipes:
     def __call__(self) -> None:
         from smoothcert.cli.display import print_table
         from smoothcert.recipes import ALIASES, matching, real_name
-        from smoothcert.recipes.cost import MACHINE
+        from smoothcert.recipes.estimate import MACHINE
 
         found = matching(self.pattern)
         entries = [describe(name) for name in dict.fromkeys(map(real_name, found))]
@@ -44,15 +41,16 @@ class Recipes:
 
 def describe(name: str) -> dict[str, Any]:
     """What is listed about one recipe."""
-    from smoothcert.recipes import certification_of, find, printed_rows
-    from smoothcert.recipes.cost import estimate
+    from smoothcert.recipes import certification_of, find_recipe, printed_rows
+    from smoothcert.recipes.estimate import estimate
 
-    recipe = find(name)
+    recipe = find_recipe(name)
+    noise = recipe.objective.noise
     return {
         "recipe": name,
         "data": recipe.data,
         "model": recipe.model,
-        "noise": _noise(recipe.objective.noise),
+        "noise": f"{type(noise).__name__} {noise.scale:g}",
         "m": recipe.objective.m,
         "epochs": recipe.epochs,
         "paper": {row.name: row.acr for row in printed_rows(name)},
@@ -71,7 +69,3 @@ def _cells(entry: dict[str, Any]) -> list[str]:
     keys = ("recipe", "data", "model", "noise", "m", "epochs")
     numbers = [str(cost["passes_per_image"]), hours(cost["training_hours"]), hours(cost["certification_hours"])]
     return [*(str(entry[key]) for key in keys), printed, *numbers]
-
-
-def _noise(noise: Noise) -> str:
-    return f"{type(noise).__name__} {noise.scale:g}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tyro.conf import Positional
 
-from smoothcert.cli.variant import Variant
+from smoothcert.cli.options.variant import Variant
 
 if TYPE_CHECKING:
     from smoothcert.paper import Row
@@ -29,9 +29,9 @@ class Show:
     variant: Variant = field(default_factory=Variant)
 
     def __call__(self) -> None:
-        from smoothcert.recipes import find, printed_rows, to_dict, to_toml
+        from smoothcert.recipes import find_recipe, printed_rows, to_dict, to_toml
 
-        recipe = replace(self.variant.of(find(self.recipe)), seed=self.seed)
+        recipe = replace(self.variant.of(find_recipe(self.recipe)), seed=self.seed)
         certification = self.variant.certification_of(recipe)
         rows = printed_rows(self.recipe)
         if self.json:
@@ -46,7 +46,7 @@ class Show:
     def _comments(self, recipe: Recipe, certification: Certification, rows: Sequence[Row]) -> Iterator[str]:
         from smoothcert.cli.recipes import hours
         from smoothcert.recipes import ALIASES
-        from smoothcert.recipes.cost import MACHINE, estimate
+        from smoothcert.recipes.estimate import MACHINE, estimate
 
         yield self.recipe + (f", which is {ALIASES[self.recipe]}" if self.recipe in ALIASES else "")
         if recipe.reduced:

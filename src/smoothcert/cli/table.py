@@ -21,6 +21,9 @@ class Table:
     """what to call the logs, one word or quoted text for each, in their order (default: told apart by their paths)"""
     radii: tuple[float, ...] = ()
     """radii of the certified accuracies (default: 0, 0.25, … up to the largest)"""
+    confidence: float | None = None
+    """such as .99: also give lower bounds on the true robust accuracy, of these images and of the population they are
+    drawn from; all radii hold together"""
     format: Literal["terminal", "markdown", "csv", "latex", "json"] = "terminal"
     """how to print it"""
     out: Path | None = None
@@ -31,14 +34,14 @@ class Table:
         from smoothcert.analysis.metrics import default_radii
         from smoothcert.analysis.tables import FORMATS, cells
         from smoothcert.cli.display import print_table
-        from smoothcert.cli.logs import readable
-        from smoothcert.records.files import write_atomically
+        from smoothcert.cli.options.logs import readable
+        from smoothcert.files.writing import write_atomically
 
         if any(not 0 <= r < float("inf") for r in self.radii):
             raise InputError("--radii must be numbers >= 0")
         with readable(self.logs, labels=self.label) as (everything,):
             radii = list(self.radii) or default_radii(list(everything.values()))
-            summaries = [summarize(results, radii) for results in everything.values()]
+            summaries = [summarize(results, radii, self.confidence) for results in everything.values()]
             if self.format == "terminal" and self.out is None:
                 print_table(*cells(summaries))
                 return

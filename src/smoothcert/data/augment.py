@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -12,14 +11,6 @@ from torch import Tensor
 
 Key = tuple[int | str, ...]
 """names a random stream, as (seed, epoch) does; the same key gives the same augmentation, on every device"""
-
-
-class Augmentation(Protocol):
-    """Random choices per image of the whole data set, drawn once per key, then applied to any of them."""
-
-    def draw(self, images: int, key: Key) -> Tensor: ...
-
-    def apply(self, images: Tensor, draws: Tensor) -> Tensor: ...
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smoothcert.data.augment import Augmentation, Key
+from smoothcert.data.augment import CropAndFlip, Key
 from smoothcert.errors import InputError
 
 
@@ -64,24 +66,18 @@ class Dataset:
     images: Tensor
     labels: Tensor
     num_classes: int
-    augmentation: Augmentation | None = None
+    augmentation: CropAndFlip | None = None
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        split: str,
-        images: NDArray[np.uint8],
-        labels: NDArray[np.integer],
-        num_classes: int,
-        augmentation: Augmentation | None = None,
+        cls, name: str, split: str, images: NDArray[np.uint8], labels: NDArray[np.integer], num_classes: int
     ) -> Dataset:
         if len(images) != len(labels):
             raise InputError(f"{name} {split}: {len(images)} images but {len(labels)} labels")
         if len(labels) and not (labels.min() >= 0 and labels.max() < num_classes):
             raise InputError(f"{name} {split}: labels must lie in 0 … {num_classes - 1}, found {labels.max()}")
         x = torch.from_numpy(np.ascontiguousarray(images))
-        return cls(name, split, x, torch.from_numpy(labels.astype(np.int64)), num_classes, augmentation)
+        return cls(name, split, x, torch.from_numpy(labels.astype(np.int64)), num_classes)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -116,6 +112,11 @@ class Dataset:
         digest.update(self.images.cpu().numpy().tobytes())
         digest.update(self.labels.cpu().numpy().tobytes())
         return digest.hexdigest()
+
+
+def data_root(given: Path | None = None) -> Path:
+    """Where data sets are looked for: --data, else SMOOTHCERT_DATA, else ./data."""
+    return given or Path(os.environ.get("SMOOTHCERT_DATA") or "data")
 
 
 def in_unit_range(images: Tensor) -> Tensor:

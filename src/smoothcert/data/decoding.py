@@ -7,16 +7,16 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import IO
 
 from smoothcert.data import image
 from smoothcert.errors import InputError
 
-Request = tuple[str, str | None]
+PictureRequest = tuple[str, str | None]
 """path, and the key of its augmentation"""
 _AHEAD = 2  # batches
 
@@ -27,7 +27,7 @@ def default_workers() -> int:
     return min(8, cores)
 
 
-def decode(request: Request) -> bytes:
+def decode(request: PictureRequest) -> bytes:
     """The image, decoded here."""
     try:
         return image.read_image(*request)
@@ -35,72 +35,71 @@ def decode(request: Request) -> bytes:
         raise InputError(str(error)) from error
 
 
-def decode_ahead(batches: Iterable[Sequence[Request]], workers: int) -> Iterator[list[bytes]]:
+def decode_ahead(batches: Iterable[Sequence[PictureRequest]], workers: int) -> Iterator[list[bytes]]:
     """The images of each batch in order; with workers ≥ 1 the next two batches are decoded meanwhile.
 
-    Each worker is a fresh program with Pillow alone, spoken to through pipes by one thread of ours: nothing
-    is forked from a process with threads, and workers end with us, however we end.
+    Each worker is a fresh program with Pillow alone, spoken to through pipes by a thread of ours. torch's DataLoader
+    would fork a process that has threads, or start torch in each worker, and cannot say which file its worker died of;
+    a pool of `concurrent.futures` lives on when we are killed; threads that decode here wait for each other and for
+    the training. These workers start in a tenth of a second, and end with us, however we end.
     """
     if workers < 1:
         yield from ([decode(request) for request in batch] for batch in batches)
         return
-    crew = _Crew()
+    crew = [_Worker() for _ in range(workers)]
+    idle: SimpleQueue[_Worker] = SimpleQueue()
+    for worker in crew:
+        idle.put(worker)
+
+    def by_one_of_them(request: PictureRequest) -> bytes:
+        worker = idle.get()
+        try:
+            return worker.decode(request)
+        finally:
+            idle.put(worker)
+
     pool = ThreadPoolExecutor(workers, "decode")
     waiting: deque[list[Future[bytes]]] = deque()
     try:
         for batch in batches:
-            waiting.append([pool.submit(crew.decode, request) for request in batch])
+            waiting.append([pool.submit(by_one_of_them, request) for request in batch])
             if len(waiting) > _AHEAD:
                 yield [future.result() for future in waiting.popleft()]
         while waiting:
             yield [future.result() for future in waiting.popleft()]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-        crew.close()
+        for worker in crew:
+            worker.close()
 
 
-class _Crew:
-    """A worker process for each thread that asks."""
+class _Worker:
+    """image.py as a process: a request in, an image out."""
 
     def __init__(self) -> None:
-        self._mine = threading.local()
-        self._all: list[subprocess.Popen[bytes]] = []
+        # -P keeps this folder out of the worker's imports.
+        command = [sys.executable, "-P", image.__file__]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None and self._process.stdout is not None  # both were asked for
+        self._requests, self._replies = self._process.stdin, self._process.stdout
 
-    def decode(self, request: Request) -> bytes:
-        worker: subprocess.Popen[bytes] | None = getattr(self._mine, "worker", None)
-        if worker is None:
-            worker = self._mine.worker = self._start()
+    def decode(self, request: PictureRequest) -> bytes:
         try:
-            requests, replies = _pipes(worker)
-            requests.write(json.dumps(request).encode() + b"\n")
-            requests.flush()
-            ok, size = image.HEADER.unpack(_exactly(replies, image.HEADER.size))
-            data = _exactly(replies, size)
+            self._requests.write(json.dumps(request).encode() + b"\n")
+            self._requests.flush()
+            ok, size = image.HEADER.unpack(_exactly(self._replies, image.HEADER.size))
+            data = _exactly(self._replies, size)
         except (BrokenPipeError, EOFError) as error:
-            raise InputError(f"{request[0]}: the process decoding it died (code {worker.wait()})") from error
+            raise InputError(f"{request[0]}: the process decoding it died (code {self._process.wait()})") from error
         if not ok:
             raise InputError(data.decode("utf-8", "replace"))
         return data
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        # -P keeps this folder out of the worker's imports.
-        command = [sys.executable, "-P", image.__file__]
-        worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._all.append(worker)
-        return worker
-
     def close(self) -> None:
-        for worker in self._all:
-            requests, replies = _pipes(worker)
-            with contextlib.suppress(BrokenPipeError):  # of a worker that died
-                requests.close()
-            worker.wait()
-            replies.close()
-
-
-def _pipes(worker: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    assert worker.stdin is not None and worker.stdout is not None  # both were asked for
-    return worker.stdin, worker.stdout
+        with contextlib.suppress(BrokenPipeError):  # of a worker that died
+            self._requests.close()
+        self._process.wait()
+        self._replies.close()
 
 
 def _exactly(file: IO[bytes], size: int) -> bytes:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from smoothcert.data import cifar10
-from smoothcert.data.folder import data_root
-from smoothcert.data.mnist import FASHION_MNIST, MNIST
+from smoothcert.data.dataset import data_root
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.records.files import write_atomically
-from smoothcert.records.reading import read_up_to, shown
+from smoothcert.files.reading import read_up_to
+from smoothcert.files.shown import shown
+from smoothcert.files.writing import write_atomically
 
 _LIMIT = 2**28  # bytes: the largest file here, CIFAR-10's archive, has 170 million; unpacked 185 million
 _MOST_MEMBERS = 100  # CIFAR-10 has nine
@@ -31,16 +31,39 @@ class Source:
     """Where a data set's files come from, what they must be, and where they go under the data folder."""
 
     url: str
-    md5: dict[str, str]
     folder: str
+    md5: dict[str, str]
     member_endings: tuple[str, ...] = ()
     """set for an archive: only members with these endings are unpacked, all into `folder`"""
 
 
 FETCHABLE = {
-    "mnist": Source(MNIST.url, MNIST.md5, f"{MNIST.folder}/raw"),
-    "fashion_mnist": Source(FASHION_MNIST.url, FASHION_MNIST.md5, f"{FASHION_MNIST.folder}/raw"),
-    "cifar10": Source(cifar10.URL, cifar10.MD5, cifar10.BINARY, (".bin", ".txt")),
+    "mnist": Source(
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        "MNIST/raw",
+        {
+            "train-images-idx3-ubyte.gz": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+            "train-labels-idx1-ubyte.gz": "d53e105ee54ea40749a09fcbcd1e9432",
+            "t10k-images-idx3-ubyte.gz": "9fb629c4189551a2d022fa330f9573f3",
+            "t10k-labels-idx1-ubyte.gz": "ec29112dd5afa0611ce80d1b7f02629c",
+        },
+    ),
+    "fashion_mnist": Source(
+        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+        "FashionMNIST/raw",
+        {
+            "train-images-idx3-ubyte.gz": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+            "train-labels-idx1-ubyte.gz": "25c81989df183df01b3e8a0aad5dffbe",
+            "t10k-images-idx3-ubyte.gz": "bef4ecab320f06d8554ea6380940ec79",
+            "t10k-labels-idx1-ubyte.gz": "bb300cfdad3c16e7a12a480ee83cd310",
+        },
+    ),
+    "cifar10": Source(
+        "https://www.cs.toronto.edu/~kriz/",
+        cifar10.BINARY,
+        {"cifar-10-binary.tar.gz": "c32a1d4ab5d03f1284b67883e8d87530"},
+        member_endings=(".bin", ".txt"),
+    ),
 }
 
 
@@ -69,11 +92,6 @@ def fetch(name: str, root: Path | None = None, mirror: str | None = None) -> Ite
 
 def _unpack(archive: bytes, folder: Path, endings: tuple[str, ...]) -> None:
     """Plain files only, by the last part of their name: no member can reach outside the folder."""
-    for name, content in _members(archive, endings):
-        write_atomically(folder / name, content)
-
-
-def _members(archive: bytes, endings: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     try:
         # Unpacked first: tarfile makes room for whatever a member's header claims.
         with gzip.open(io.BytesIO(archive)) as zipped:
@@ -87,7 +105,7 @@ def _members(archive: bytes, endings: tuple[str, ...]) -> Iterator[tuple[str, by
                 if number >= _MOST_MEMBERS or (content and not _PLAIN_NAME.fullmatch(name)):
                     raise InputError(f"the archive holds too many files, or {shown(name)}: not one of this data set")
                 if content:
-                    yield name, content.read()
+                    write_atomically(folder / name, content.read())
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from smoothcert.data.augment import Key
-from smoothcert.data.dataset import in_unit_range
+from smoothcert.data.dataset import data_root, in_unit_range
 from smoothcert.data.decoding import decode, decode_ahead, default_workers
-from smoothcert.data.folder import data_root
 from smoothcert.data.image import CROPPED
 from smoothcert.errors import InputError
 
@@ -92,8 +91,10 @@ def load(name: str, num_classes: int, split: str, root: Path | None = None) -> I
     classes = _classes(folder)
     if len(classes) != num_classes:
         raise InputError(f"{folder}: {name} has {num_classes} classes, but here are {len(classes)} class folders")
-    for other in _FOLDERS.values():
-        _refuse_other_classes(folder, classes, homes[0] / other)
+    other = homes[0] / _FOLDERS["test" if split == "train" else "train"]
+    odd = sorted(set(classes) ^ set(_classes(other))) if other.is_dir() else []
+    if odd:  # a class missing on one side would shift all labels after it
+        raise InputError(f"{folder} and {other} have different classes: {', '.join(odd[:3])}")
     files: list[str] = []
     labels: list[int] = []
     for label, wnid in enumerate(classes):
@@ -110,11 +111,3 @@ def _classes(folder: Path) -> list[str]:
     if not found:
         raise InputError(f"{folder}: no class folders in it: sort the images into one folder per class")
     return found
-
-
-def _refuse_other_classes(folder: Path, classes: list[str], other: Path) -> None:
-    """A class missing on one side would shift all labels after it."""
-    if other.is_dir() and other != folder:
-        odd = sorted(set(classes) ^ set(_classes(other)))
-        if odd:
-            raise InputError(f"{folder} and {other} have different classes: {', '.join(odd[:3])}")

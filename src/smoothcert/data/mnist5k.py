@@ -10,7 +10,7 @@ import numpy as np
 
 from smoothcert.data.dataset import Dataset
 from smoothcert.errors import InputError
-from smoothcert.records.reading import read_unzipped
+from smoothcert.files.reading import read_unzipped
 
 TRAIN = 4_000
 _LIMIT = 2**25  # bytes of the unpacked text: it has 14 million

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # names of <malloc.h>
 _NEVER = 2**31 - 1
 
 
+@cache
 def keep_freed_memory() -> None:
     """Freed memory stays with the process, up to 2 GiB of it.
 

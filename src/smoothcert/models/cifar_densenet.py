@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from smoothcert.models.initialize import initialize
+from smoothcert.models.cifar_resnet import initialize
 from smoothcert.models.normalize import CIFAR10, Normalize
 
 _GROWTH = 12

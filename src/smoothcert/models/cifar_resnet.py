@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
 from smoothcert.errors import InputError
-from smoothcert.models.initialize import initialize
+from smoothcert.models.fused import conv_norm_relu
 from smoothcert.models.normalize import CIFAR10, Normalize
 
 
@@ -37,15 +39,13 @@ class CifarResNet(nn.Module):
         initialize(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = self.bn1(self.conv1(self.normalize(x))).relu_()  # (B, 16, 32, 32)
+        x = conv_norm_relu(self.conv1, self.bn1, self.normalize(x))  # (B, 16, 32, 32)
         x = self.layer3(self.layer2(self.layer1(x)))  # (B, 64, 8, 8)
         x = nn.functional.avg_pool2d(x, 8)
         return self.fc(x.flatten(1))
 
     def foldable(self) -> list[tuple[str, str]]:
-        """Each convolution with the batch norm that alone reads its output."""
-        names = [name for name, module in self.named_modules() if isinstance(module, nn.Conv2d)]
-        return [(name, batch_norm_of(name)) for name in names]
+        return convolutions_and_norms(self)
 
 
 class BasicBlock(nn.Module):
@@ -60,15 +60,30 @@ class BasicBlock(nn.Module):
         self.downsample = None if inputs == outputs and stride == 1 else projection(inputs, outputs, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        residual = self.bn1(self.conv1(x)).relu_()
-        residual = self.bn2(self.conv2(residual))
-        residual += x if self.downsample is None else self.downsample(x)
-        return residual.relu_()
+        residual = conv_norm_relu(self.conv1, self.bn1, x)
+        return conv_norm_relu(self.conv2, self.bn2, residual, x if self.downsample is None else self.downsample(x))
+
+
+def initialize(f: nn.Module) -> None:
+    """Convolution weights ~ N(0, 2 / (k² · out)) from torch's global generator; batch norm γ = 1, β = 0."""
+    for module in f.modules():
+        if isinstance(module, nn.Conv2d):
+            fan_out = math.prod(module.kernel_size) * module.out_channels
+            nn.init.normal_(module.weight, std=math.sqrt(2 / fan_out))
+        elif isinstance(module, nn.BatchNorm2d):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
 
 
 def projection(inputs: int, outputs: int, stride: int) -> nn.Sequential:
     """The shortcut where the shape changes: 1×1 convolution and batch norm."""
     return nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+
+def convolutions_and_norms(f: nn.Module) -> list[tuple[str, str]]:
+    """Each convolution with the batch norm that alone reads its output, by their names."""
+    names = [name for name, module in f.named_modules() if isinstance(module, nn.Conv2d)]
+    return [(name, batch_norm_of(name)) for name in names]
 
 
 def batch_norm_of(convolution: str) -> str:

@@ -43,8 +43,9 @@ class _Attacked(torch.autograd.Function):
         height, width = weight.shape[2:]
         rows, columns = slope.shape[2:]
         by_place = slope.permute(0, 2, 3, 1).reshape(-1, len(weight))  # no copy where channels come last
-        shares = (weight.flatten(1).T @ by_place.T).view(height, width, -1, 1, rows, columns)
-        total = slope.new_zeros(ctx.images)
+        # Under autocast the slope is bfloat16, weights and images are not.
+        shares = (weight.flatten(1).T.to(slope.dtype) @ by_place.T).view(height, width, -1, 1, rows, columns)
+        total = slope.new_zeros(ctx.images, dtype=weight.dtype)
         for i in range(height):
             for j in range(width):
                 total[..., i : i + rows, j : j + columns] += shares[i, j]

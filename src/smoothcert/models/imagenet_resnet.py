@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from smoothcert.models.cifar_resnet import batch_norm_of, projection
-from smoothcert.models.initialize import initialize
+from smoothcert.models.cifar_resnet import convolutions_and_norms, initialize, projection
+from smoothcert.models.fused import conv_norm_relu
 from smoothcert.models.normalize import IMAGENET, Normalize
 
 
@@ -33,16 +33,14 @@ class ImageNetResNet(nn.Module):
         initialize(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = self.bn1(self.conv1(self.normalize(x))).relu_()  # (B, 64, 112, 112)
+        x = conv_norm_relu(self.conv1, self.bn1, self.normalize(x))  # (B, 64, 112, 112)
         x = nn.functional.max_pool2d(x, 3, 2, padding=1)
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))  # (B, 2048, 7, 7)
         x = nn.functional.adaptive_avg_pool2d(x, 1)
         return self.fc(x.flatten(1))
 
     def foldable(self) -> list[tuple[str, str]]:
-        """Each convolution with the batch norm that alone reads its output."""
-        names = [name for name, module in self.named_modules() if isinstance(module, nn.Conv2d)]
-        return [(name, batch_norm_of(name)) for name in names]
+        return convolutions_and_norms(self)
 
 
 class Bottleneck(nn.Module):
@@ -60,11 +58,9 @@ class Bottleneck(nn.Module):
         self.downsample = None if inputs == outputs and stride == 1 else projection(inputs, outputs, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        residual = self.bn1(self.conv1(x)).relu_()
-        residual = self.bn2(self.conv2(residual)).relu_()
-        residual = self.bn3(self.conv3(residual))
-        residual += x if self.downsample is None else self.downsample(x)
-        return residual.relu_()
+        residual = conv_norm_relu(self.conv1, self.bn1, x)
+        residual = conv_norm_relu(self.conv2, self.bn2, residual)
+        return conv_norm_relu(self.conv3, self.bn3, residual, x if self.downsample is None else self.downsample(x))
 
 
 def _stage(inputs: int, width: int, blocks: int, stride: int) -> nn.Sequential:

@@ -1,10 +1,11 @@
 """LeNet for 28×28 grey images."""
 
+from __future__ import annotations
+
 import torch
 from torch import Tensor, nn
 
 from smoothcert.models.grey import GreyConv2d
-from smoothcert.models.pool import max_pool
 
 
 class LeNet(nn.Module):
@@ -31,3 +32,16 @@ class LeNet(nn.Module):
     def foldable(self) -> list[tuple[str, str]]:
         """None: LeNet has no batch norm."""
         return []
+
+
+def max_pool(x: Tensor) -> Tensor:
+    """The maximum of each 2×2 window, faster where nothing is trained, and the same to the last bit.
+
+    On the CPU torch's kernel vectorises over channels alone, which few channels cannot fill: two maxima of slices take
+    a third of its time. Where a gradient is wanted their backward pass would cost more than that.
+    """
+    even = x.shape[-1] % 2 == x.shape[-2] % 2 == 0
+    if torch.is_grad_enabled() or x.device.type != "cpu" or not even:
+        return torch.nn.functional.max_pool2d(x, 2)
+    rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
+    return torch.maximum(rows[..., ::2], rows[..., 1::2])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.records.reading import shown
+from smoothcert.files.shown import shown
 
 CIFAR10 = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -29,7 +29,7 @@ class Normalize(nn.Module):
         self.register_buffer("std", torch.tensor(std).view(-1, 1, 1), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return (x - self.mean) / self.std
+        return ((x - self.mean) / self.std).to(x.dtype)  # in float32 also of a bfloat16 x
 
 
 def renormalize(f: nn.Module, normalization: str) -> nn.Module:
@@ -42,18 +42,6 @@ def renormalize(f: nn.Module, normalization: str) -> nn.Module:
         return f
     if not isinstance(own, Normalize):
         raise InputError(f"{type(f).__name__} has no mean to subtract: its normalization is none")
-    f.normalize = nn.Identity() if normalization == "none" else _Center(own.mean.flatten().tolist())
+    mean = own.mean.flatten().tolist()
+    f.normalize = nn.Identity() if normalization == "none" else Normalize(mean, [1.0] * len(mean))
     return f
-
-
-class _Center(nn.Module):
-    """x − mean per channel."""
-
-    mean: Tensor
-
-    def __init__(self, mean: Sequence[float]) -> None:
-        super().__init__()
-        self.register_buffer("mean", torch.tensor(mean).view(-1, 1, 1), persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x - self.mean

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+MOST_GRID_SCALE = 7.0
 
 
 class Noise(Protocol):
@@ -36,3 +41,16 @@ class Noise(Protocol):
 
     def radius_from_error(self, q_a: float) -> float:
         """The same from q_a ≥ 1 − p_A, which keeps its digits where p_a is close to 1."""
+
+
+def require_positive(name: str, value: float) -> None:
+    """The check every noise makes of its one parameter."""
+    if not (math.isfinite(value) and value > 0):
+        raise InputError(f"noise {name} must be a positive number, not {value}")
+
+
+def require_grid_scale(name: str, value: float) -> None:
+    """Of noise that is drawn in 16-bit integers: wider noise and the image would not fit."""
+    require_positive(name, value)
+    if value > MOST_GRID_SCALE:
+        raise InputError(f"noise {name} must be at most {MOST_GRID_SCALE:g} on the grid of 8-bit images, not {value}")

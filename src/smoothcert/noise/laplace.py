@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from smoothcert.noise.scale import require_positive
+from smoothcert.noise.base import require_positive
 
 if TYPE_CHECKING:
     import torch

@@ -1,11 +1,11 @@
 """What training charges: terms that compose, each readable beside its equation."""
 
-from smoothcert.objectives.base import Attack, Charges, Objective, Term
-from smoothcert.objectives.consistency import Consistency
+from smoothcert.objectives.consistency import Consistency, MeanSquared
 from smoothcert.objectives.cross_entropy import CrossEntropy
 from smoothcert.objectives.macer import MACER
-from smoothcert.objectives.mean_squared import MeanSquared
+from smoothcert.objectives.objective import Attack, Objective
 from smoothcert.objectives.stability import Stability
+from smoothcert.objectives.term import Term
 
 TERMS: dict[str, type[Term]] = {
     "cross_entropy": CrossEntropy,
@@ -15,15 +15,4 @@ TERMS: dict[str, type[Term]] = {
     "macer": MACER,
 }
 
-__all__ = [
-    "MACER",
-    "TERMS",
-    "Attack",
-    "Charges",
-    "Consistency",
-    "CrossEntropy",
-    "MeanSquared",
-    "Objective",
-    "Stability",
-    "Term",
-]
+__all__ = ["MACER", "TERMS", "Attack", "Consistency", "CrossEntropy", "MeanSquared", "Objective", "Stability", "Term"]

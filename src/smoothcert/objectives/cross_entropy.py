@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from smoothcert.objectives.term import log_p_y
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -25,5 +27,4 @@ class CrossEntropy:
     knobs: ClassVar[tuple[str, ...]] = ()
 
     def __call__(self, logits: Tensor, y: Tensor) -> Tensor:  # (m, B, K), (B,) → (B,)
-        log_p = logits.log_softmax(-1)
-        return -log_p.gather(-1, y.expand(len(logits), -1).unsqueeze(-1)).squeeze(-1).mean(0)
+        return -log_p_y(logits, y).mean(0)

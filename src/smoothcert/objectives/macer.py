@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from smoothcert.errors import InputError
-from smoothcert.objectives.weight import require_weight
+from smoothcert.objectives.term import log_p_y, require_weight
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,8 +55,7 @@ class MACER:
         return replace(self, lbd=self.lbd if epoch >= self.start else 0.0, start=0)
 
     def __call__(self, logits: Tensor, y: Tensor) -> Tensor:  # (m, B, K), (B,) → (B,)
-        log_p_y = logits.log_softmax(-1).gather(-1, y.expand(len(logits), -1).unsqueeze(-1)).squeeze(-1)
-        classification = math.log(len(logits)) - log_p_y.logsumexp(0)
+        classification = math.log(len(logits)) - log_p_y(logits, y).logsumexp(0)
         if self.lbd == 0:
             return classification
         return classification + self.lbd * self.sigma / 2 * self._hinge(logits, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from smoothcert.objectives.weight import require_weight
+from smoothcert.objectives.term import require_weight
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -3,10 +3,9 @@
 Uses nothing of ours.
 """
 
-from smoothcert.paper.cost import AttackSetting, PrintedCost, attack_settings, costs
 from smoothcert.paper.published import Published, published
-from smoothcert.paper.row import Row
-from smoothcert.paper.table import TABLES, find, read_table, rows
+from smoothcert.paper.row import AttackSetting, PrintedCost, Row
+from smoothcert.paper.table import TABLES, attack_settings, costs, find_row, read_table, rows
 
 __all__ = [
     "TABLES",
@@ -16,7 +15,7 @@ __all__ = [
     "Row",
     "attack_settings",
     "costs",
-    "find",
+    "find_row",
     "published",
     "read_table",
     "rows",

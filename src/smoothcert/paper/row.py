@@ -1,4 +1,4 @@
-"""One printed row of a table of certified accuracies."""
+"""One printed row: of a table of certified accuracies, of table 3 or of table 5."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """TABLE:ROW, by which `find` finds it again."""
+        """TABLE:ROW, by which `find_row` finds it again."""
         return f"{self.table}:{self.number}"
 
     @property
@@ -35,3 +35,28 @@ class Row:
         """For people: "table 6, Gaussian + Consistency (λ=5), σ=0.50"."""
         printed = self.printed.replace("lambda", "λ")
         return f"table {self.table}, {printed}, σ={self.sigma:.2f}"
+
+
+@dataclass(frozen=True)
+class PrintedCost:
+    """A row of table 3: CIFAR-10, ResNet-110, σ = 0.5, one GPU of the authors."""
+
+    method: str
+    recipe: str
+    hyperparameters: int | None
+    acr: float
+    memory: str
+    hours: float
+
+
+@dataclass(frozen=True)
+class AttackSetting:
+    """A row of table 5. ε is printed in 1/255; the released code divides by 256 (255 → 0.9961)."""
+
+    dataset: str
+    sigma: float
+    attack: str
+    steps: int
+    epsilon: int
+    m: int
+    recipes: tuple[str, ...]

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 
 from smoothcert.errors import InputError
-from smoothcert.paper.row import Row
+from smoothcert.paper.row import AttackSetting, PrintedCost, Row
 
 TABLES = {
     1: "table1_cifar10_resnet110.csv",
@@ -47,7 +47,7 @@ def rows(table: int | None = None) -> tuple[Row, ...]:
     return tuple(_row(table, number, cells) for number, cells in enumerate(read_table(table), 1))
 
 
-def find(name: str) -> Row:
+def find_row(name: str) -> Row:
     """The row of that name, "6:8" being the eighth of table 6."""
     match = re.fullmatch(r"(\d{1,3}):(\d{1,3})", name)
     if not match:
@@ -59,7 +59,32 @@ def find(name: str) -> Row:
     return listed[number - 1]
 
 
-def recipes_of(cells: dict[str, str]) -> tuple[str, ...]:
+def costs() -> tuple[PrintedCost, ...]:
+    """Table 3: what training costs."""
+    return tuple(
+        PrintedCost(
+            c["method"],
+            c["recipe"],
+            int(c["hyperparameters"]) if c["hyperparameters"] else None,
+            float(c["acr"]),
+            c["memory"],
+            float(c["time_hours"]),
+        )
+        for c in read_table(3)
+    )
+
+
+def attack_settings() -> tuple[AttackSetting, ...]:
+    """Table 5: the best settings of SmoothAdv."""
+    return tuple(
+        AttackSetting(
+            c["dataset"], float(c["sigma"]), c["method"], int(c["steps"]), int(c["epsilon"]), int(c["m"]), _recipes(c)
+        )
+        for c in read_table(5)
+    )
+
+
+def _recipes(cells: dict[str, str]) -> tuple[str, ...]:
     return tuple(cells["recipe"].split(";"))
 
 
@@ -71,7 +96,7 @@ def _row(table: int, number: int, cells: dict[str, str]) -> Row:
         _wording(table, cells),
         sigma=float(cells["sigma"]) if "sigma" in cells else _SIGMA[table],
         acr=float(cells["acr"]),
-        recipes=recipes_of(cells),
+        recipes=_recipes(cells),
         accuracy=tuple((float(r), float(cells[r])) for r in radii),
         digits=0 if table == 2 else 1,
     )
@@ -95,6 +120,6 @@ def _five_seeds() -> tuple[Row, ...]:
         for column in ("sigma=0.25", "sigma=0.50", "sigma=1.00"):
             mean, _, deviation = cells[column].partition(" ± ")
             wording, sigma = f"{cells['method']}, mean of five seeds", column.removeprefix("sigma=")
-            recipes = tuple(name.replace("*", sigma) for name in recipes_of(cells))
+            recipes = tuple(name.replace("*", sigma) for name in _recipes(cells))
             found.append(Row(7, len(found) + 1, wording, float(sigma), float(mean), recipes, acr_sd=float(deviation)))
     return tuple(found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from smoothcert.errors import InputError
 from smoothcert.noise import Noise
 from smoothcert.procedures.bound import SINGLE, Bound
 from smoothcert.procedures.evidence import Ask, Evidence
@@ -29,10 +28,6 @@ class Anytime:
 
     def __post_init__(self) -> None:
         self.bound.require(self.noise)
-        if self.n0 < 1:
-            raise InputError("n0 must be at least 1: the guess needs a vote")
-        if not 0 < self.alpha < 1:
-            raise InputError(f"alpha must lie strictly between 0 and 1, not {self.alpha}")
 
     def next(self, evidence: Evidence) -> Ask | None:
         if not evidence.selection:

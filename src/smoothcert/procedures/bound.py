@@ -1,43 +1,22 @@
-"""What looks at the votes prove about the radius: by the first class alone, or by the first two."""
+"""What looks at the votes prove about the radius: by the first class alone, or by the first two.
+
+`radius` is the best one that all looks, each at its own level, prove together. The levels must add up to α over all
+looks that may be taken, or `error_bound` must hold at all of them at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar, Protocol
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import ClassVar
 
 from smoothcert.errors import InputError
-from smoothcert.noise import Gaussian, Noise
+from smoothcert.noise import AnyGaussian, Noise
 from smoothcert.procedures.evidence import Look
 from smoothcert.procedures.radius import largest_radius, pair_radius, single_radius
 from smoothcert.stats import error_bound
-from smoothcert.stats.pair import TOP_SHARE, PairBound, pair_bound
-
-ErrorBound = Callable[[ArrayLike, ArrayLike, float], NDArray[np.float64]]
-"""(errors, n, α) → q̄ with P[q̄ < q] ≤ α"""
-
-
-class Bound(Protocol):
-    """From looks, each at its own level, to the best radius all of them prove together.
-
-    The levels must add up to α over all looks that may be taken, or `error_bound` must hold at all of them at once.
-    """
-
-    name: ClassVar[str]
-
-    def require(self, noise: Noise) -> None:
-        """InputError where its theorem is not about this noise."""
-
-    def radius(
-        self, noise: Noise, looks: Iterable[tuple[Look, float]], error_bound: ErrorBound = error_bound
-    ) -> float | None: ...
-
-    def largest(self, noise: Noise, n: int, alpha: float) -> float:
-        """The radius of n unanimous votes."""
+from smoothcert.stats.pair import TOP_SHARE, ErrorBound, PairBound, pair_bound
 
 
 @dataclass(frozen=True)
@@ -47,7 +26,7 @@ class Single:
     name: ClassVar[str] = "single"
 
     def require(self, noise: Noise) -> None:
-        pass
+        """InputError where the theorem is not about this noise; this one is about all of them."""
 
     def radius(
         self, noise: Noise, looks: Iterable[tuple[Look, float]], error_bound: ErrorBound = error_bound
@@ -55,6 +34,7 @@ class Single:
         return single_radius(noise, min(float(error_bound(look.errors, look.n, level)) for look, level in looks))
 
     def largest(self, noise: Noise, n: int, alpha: float) -> float:
+        """The radius of n unanimous votes."""
         return largest_radius(noise, n, alpha)
 
 
@@ -65,7 +45,7 @@ class Pair:
     name: ClassVar[str] = "pair"
 
     def require(self, noise: Noise) -> None:
-        if not isinstance(noise, Gaussian):
+        if not isinstance(noise, AnyGaussian):
             raise InputError(f"the pair bound is proved for Gaussian noise only, not for {noise}: use --bound single")
 
     def radius(
@@ -78,6 +58,7 @@ class Pair:
         return largest_radius(noise, n, TOP_SHARE * alpha)
 
 
+Bound = Single | Pair
 SINGLE, PAIR = Single(), Pair()
 BOUNDS: dict[str, Bound] = {SINGLE.name: SINGLE, PAIR.name: PAIR}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from numpy.typing import ArrayLike
 
@@ -30,6 +30,12 @@ class Certificate:
     """which votes were asked for, and what they prove"""
     seed: int | None = None
     index: int | None = None
+    precision: str = "float32"
+    """of f, which is part of what is certified"""
+    rounded: bool = field(default=False, compare=False)
+    """the image was not on the grid of its noise: this is about the nearest image that is"""
+    residual: float = field(default=0.0, compare=False)
+    """of grid noise: how far all its draws together are from their law, in total variation, at most"""
 
     @property
     def abstained(self) -> bool:
@@ -38,6 +44,11 @@ class Certificate:
     @property
     def alpha(self) -> float:
         return self.procedure.alpha
+
+    @property
+    def error(self) -> float:
+        """α + residual: the probability that it is false, where the noise is drawn exactly; of float noise only α."""
+        return self.alpha + self.residual
 
     @property
     def noise(self) -> Noise:
@@ -84,21 +95,26 @@ class Certificate:
     def follows(self) -> bool:
         """Whether the procedure asks for just these votes and gives just this; an edited certificate answers False."""
         try:
-            again = replace(conclude(self.procedure, self.evidence), seed=self.seed, index=self.index)
+            return conclude(self.procedure, self.evidence, self.seed, self.index, self.precision) == self
         except InputError:
             return False
-        return again == self
 
 
-def conclude(procedure: Procedure, evidence: Evidence) -> Certificate:
+def conclude(
+    procedure: Procedure,
+    evidence: Evidence,
+    seed: int | None = None,
+    index: int | None = None,
+    precision: str = "float32",
+) -> Certificate:
     """What the procedure certifies from these votes; votes it would not have asked for are refused."""
-    asked(procedure, evidence)
+    refuse_unasked(procedure, evidence)
     radius = procedure.radius(evidence)
     label, certified = (ABSTAIN, 0.0) if radius is None else (evidence.judged, radius)
-    return Certificate(label, certified, evidence, procedure)
+    return Certificate(label, certified, evidence, procedure, seed, index, precision)
 
 
-def asked(procedure: Procedure, evidence: Evidence) -> None:
+def refuse_unasked(procedure: Procedure, evidence: Evidence) -> None:
     """Retrace every question: a sample that went on after its end, or ended before it, proves nothing."""
     if procedure.label_aware != (evidence.given is not None):
         raise InputError("a class is given with the votes if and only if the procedure is label-aware")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate
 from operator import and_
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +16,9 @@ from smoothcert.noise import Noise
 from smoothcert.procedures.bound import PAIR, SINGLE, Bound
 from smoothcert.procedures.evidence import Ask, Evidence
 from smoothcert.procedures.radius import pair_radius, thresholds
-from smoothcert.stats.group_sequential import SequentialTable, hard_cap, standing
+from smoothcert.stats.group_sequential import SequentialTable, hard_cap, sequential_table, standing
 from smoothcert.stats.pair import PairBound
 from smoothcert.stats.pair_sequential import hopeless, levels, pair_at
-from smoothcert.stats.table_cache import cached_table
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ class Curve:
         table, errors = self.table, [look.errors for look in evidence.looks]
         single = standing(table, errors)
         if self.bound != PAIR:
-            return int(single.certified), bool(single.stop)
+            return single.certified, single.stop
         bounds = (pair_at(look.n, level, *look[1:]) for look, level in zip(evidence.looks, self._levels, strict=False))
         reached = pair_radius(self.noise, reduce(PairBound.tighten, bounds))
         rejected = [
@@ -116,21 +113,13 @@ class Curve:
         return self.radii[self.table.z.size - 1]
 
     def header(self) -> dict[str, Any]:
-        return {
-            "procedure": self.name,
-            "bound": self.bound.name,
-            "radii": list(self.radii),
-            "label_aware": self.label_aware,
-            "table": self._fingerprint,
-            "n0": 0 if self.label_aware else self.n0,
-            "n": self.n,
-            "alpha": self.alpha,
-        }
+        said = {"procedure": self.name, "bound": self.bound.name, "radii": list(self.radii)}
+        judged = {"label_aware": self.label_aware, "table": self._fingerprint}
+        return said | judged | {"n0": 0 if self.label_aware else self.n0, "n": self.n, "alpha": self.alpha}
 
 
 @lru_cache(maxsize=8)
 def _table(z: tuple[float, ...], alpha: float, n: int) -> SequentialTable:
     if not z:
         raise InputError("no radius of the grid can be certified under this noise")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cached_table(cache / "smoothcert", z, alpha, n)
+    return sequential_table(z, alpha, n)

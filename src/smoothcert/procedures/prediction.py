@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,12 @@ class Prediction:
     votes: Counts
     seed: int | None = None
     index: int | None = None
+    precision: str = "float32"
+    """of f"""
+    rounded: bool = field(default=False, compare=False)
+    """the image was not on the grid of its noise: this is about the nearest image that is"""
+    residual: float = field(default=0.0, compare=False)
+    """of grid noise: how far all draws together are from their law; it adds to α"""
 
     @property
     def abstained(self) -> bool:

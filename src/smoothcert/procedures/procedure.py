@@ -65,8 +65,12 @@ def build(
     bound: str = "single",
     radii: tuple[float, ...] | None = None,
     label_aware: bool = False,
+    exact: bool = True,
 ) -> Procedure:
-    """The procedure of this name; radii: a grid (default: 0, 0.25, … as far as n unanimous votes reach)."""
+    """The procedure of this name; radii: a grid (default: 0, 0.25, … as far as n unanimous votes reach).
+
+    exact=False: `adaptive` as in older logs.
+    """
     if n > MOST_VOTES:
         raise InputError(f"n must be at most {MOST_VOTES:,}, not {n:,}")
     if name == "paper":
@@ -77,7 +81,7 @@ def build(
         raise InputError(f"unknown procedure {name!r}{did_you_mean(name, PROCEDURES)}")
     grid = default_radii(noise, n, alpha) if radii is None else tuple(map(float, radii))
     if name == "adaptive":
-        return Adaptive(noise, grid, n0, n, alpha, bound_of(bound), label_aware)
+        return Adaptive(noise, grid, n0, n, alpha, bound_of(bound), label_aware, exact)
     return Curve(noise, grid, 0 if label_aware else n0, n, alpha, bound_of(bound), label_aware)
 
 
@@ -92,9 +96,12 @@ def procedure_of(header: Mapping[str, Any], noise: Noise) -> Procedure:
         grid = None if radii is None else tuple(map(float, radii))
         if name != "paper" and grid is None:
             raise InputError("the radii of the grid are missing")
-        found = build(
-            str(name), noise, int(n0 or 0), int(n or 0), alpha, bound=header["bound"], radii=grid, label_aware=aware
-        )
+        boundary = header.get("boundary")  # logs older than this word divide α between the looks
+        if boundary not in ((None, "exact") if name == "adaptive" else (None,)):
+            raise InputError("only adaptive has a boundary, and it is exact")
+        options: dict[str, Any] = {"bound": header["bound"], "radii": grid, "label_aware": aware}
+        options["exact"] = boundary == "exact"
+        found = build(str(name), noise, int(n0 or 0), int(n or 0), alpha, **options)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"the header does not describe a procedure: {error}") from error
     differing = [key for key, value in found.header().items() if header.get(key) != value]

@@ -5,31 +5,30 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from smoothcert.errors import InputError
+from smoothcert.files.shown import shown
 from smoothcert.paper import Row, rows
 from smoothcert.recipes import (
     demo,
-    fast,
+    fast_cifar10,
+    fast_mnist,
     jeong2020_ablation,
     jeong2020_cifar10,
     jeong2020_imagenet,
     jeong2020_mnist,
-    short,
 )
-from smoothcert.recipes.base import Recipe
 from smoothcert.recipes.certification import Certification, certification_of
-from smoothcert.recipes.file import read_recipe
+from smoothcert.recipes.muon import Muon
 from smoothcert.recipes.override import override
-from smoothcert.recipes.scale import scaled, scaled_certification
-from smoothcert.recipes.schedule import Schedule, StepDecay
+from smoothcert.recipes.recipe import Recipe
+from smoothcert.recipes.recipe_file import read_recipe, to_toml
+from smoothcert.recipes.reduced import reduced_certification, reduced_recipe
+from smoothcert.recipes.schedule import LinearDecay, Schedule, StepDecay, Trapezoid
 from smoothcert.recipes.serialize import from_dict, to_dict
-from smoothcert.recipes.settings import Settings, follows
-from smoothcert.recipes.toml import to_toml
-from smoothcert.records.reading import shown
 
 RECIPES: dict[str, Recipe] = {
     **demo.RECIPES,
-    **fast.RECIPES,
-    **short.RECIPES,
+    **fast_mnist.RECIPES,
+    **fast_cifar10.RECIPES,
     **jeong2020_mnist.RECIPES,
     **jeong2020_ablation.RECIPES,
     **jeong2020_cifar10.RECIPES,
@@ -43,7 +42,7 @@ _LONGEST_PATTERN = 200  # letters: no name has as many
 _LISTED = "`smoothcert recipes` lists all"
 
 
-def find(name: str) -> Recipe:
+def find_recipe(name: str) -> Recipe:
     """The recipe of that name, or the one in that .json or .toml file.
 
     Args:
@@ -53,7 +52,7 @@ def find(name: str) -> Recipe:
         all that decides a trained model, as a frozen value
 
     Example:
-        >>> find("mnist/consistency/0.50").epochs
+        >>> find_recipe("mnist/consistency/0.50").epochs
         90
     """
     if name.endswith((".json", ".toml")):
@@ -94,20 +93,21 @@ __all__ = [
     "ALIASES",
     "RECIPES",
     "Certification",
+    "LinearDecay",
+    "Muon",
     "Recipe",
     "Schedule",
-    "Settings",
     "StepDecay",
+    "Trapezoid",
     "certification_of",
-    "find",
-    "follows",
+    "find_recipe",
     "from_dict",
     "matching",
     "override",
     "printed_rows",
     "real_name",
-    "scaled",
-    "scaled_certification",
+    "reduced_certification",
+    "reduced_recipe",
     "to_dict",
     "to_toml",
 ]

@@ -3,7 +3,7 @@
 from smoothcert.attacks import DDN, PGD
 from smoothcert.noise import Gaussian, Laplace, Noise, Uniform
 from smoothcert.objectives import MACER, Attack, Consistency, CrossEntropy, Objective, Stability, Term
-from smoothcert.recipes.base import Recipe
+from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import LinearDecay
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from smoothcert.errors import InputError, did_you_mean
-from smoothcert.recipes.base import Recipe
+from smoothcert.files.shown import shown
+from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.serialize import from_dict, to_dict
-from smoothcert.records.reading import shown
 
-_ELSEWHERE = {"seed": "--seed", "reduced": "--scale"}
+_ELSEWHERE = {"seed": "--seed", "reduced": "--scale", "fraction": "--scale"}
 
 
 def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
@@ -43,10 +43,7 @@ def _set(values: dict[str, Any], path: str, value: Any) -> None:
 
 def _place(values: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:
     """The table that holds the value, and its name there."""
-    if path == "objective.attack":  # may be absent, and is then given whole
-        return values["objective"], "attack"
-    places = {"second_moment": values} | dict(_places(values))  # may be absent too
-    wanted = path.split(".")
+    places, wanted = dict(_places(values)), path.split(".")
     found = [full for full in places if full == path] or [full for full in places if _abbreviates(wanted, full)]
     if not found:
         names = dict.fromkeys(full.rpartition(".")[2] for full in places)

@@ -52,4 +52,31 @@ class LinearDecay:
         return max(0.0, (epochs - epoch) / (epochs - self.warmup))
 
 
-SCHEDULES: dict[str, type[Schedule]] = {"step_decay": StepDecay, "linear_decay": LinearDecay}
+@dataclass(frozen=True)
+class Trapezoid:
+    """From `first` up to 1 over the first share `up` of training, 1, then down to `last` over the last share `down`.
+
+    Straight lines. One cycle is up + down = 1; flat, then linear is up = 0.
+    """
+
+    up: float = 0.0
+    down: float = 1.0
+    first: float = 0.0
+    last: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.up >= 0 and self.down >= 0 and self.up + self.down <= 1):
+            raise InputError(f"a trapezoid needs up >= 0, down >= 0, up + down <= 1, not {self.up} and {self.down}")
+        if not (0 <= self.first <= 1 and 0 <= self.last <= 1):
+            raise InputError(f"a trapezoid needs first and last between 0 and 1, not {self.first} and {self.last}")
+
+    def factor(self, epoch: float, epochs: int) -> float:
+        done = epoch / epochs
+        if done < self.up:
+            return self.first + (1 - self.first) * done / self.up
+        if done > 1 - self.down:
+            return self.last + (1 - self.last) * max(0.0, 1 - done) / self.down
+        return 1.0
+
+
+SCHEDULES: dict[str, type[Schedule]] = {"step_decay": StepDecay, "linear_decay": LinearDecay, "trapezoid": Trapezoid}

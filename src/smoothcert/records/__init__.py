@@ -1,1 +1,1 @@
-"""What is written and read again: checked when it is read, locked while it is written."""
+"""What is written and read again about trainings and certifications: parsed once, when it is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from smoothcert.analysis import Results
-from smoothcert.analysis.plots import Panel
+from smoothcert.figures.curves import Panel
 from smoothcert.paper import Row
 from smoothcert.recipes import real_name
 from smoothcert.reproduction.plan import Exhibit, rows_of

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from smoothcert.certification.parts import files_of, read_whole
+from smoothcert import recipes
+from smoothcert.attacks import PGD
 from smoothcert.errors import InputError
-from smoothcert.paper import TABLES, Row, costs, rows
-from smoothcert.recipes import Certification, Recipe, matching, printed_rows, real_name
-from smoothcert.recipes.cost import estimate
+from smoothcert.paper import TABLES, Row, attack_settings, costs, rows
+from smoothcert.recipes import Certification, Recipe, real_name
+from smoothcert.recipes.estimate import TEST_IMAGES, estimate
+from smoothcert.records.parts import files_of, read_whole
 from smoothcert.records.run_folder import RunFolder
 
 # The tables whose rows a figure draws. What figure 3 shows our sources do not say; it is taken to be ImageNet's curves,
@@ -77,13 +83,76 @@ class Task:
         certified, selected = 0, None
         if trained and self.item.certified and files_of(run.certification_log):
             log = read_whole(run.certification_log)
-            certified, selected = len(log.rows), log.decides.get("selected")
+            certified, selected = len(log.rows), log.header.selected
         cost = estimate(self.recipe, self.certification)
         left = 0.0 if trained else 1 - epochs / self.recipe.epochs
         uncertified = 0.0 if not self.item.certified else 1 - certified / selected if selected else 1.0
         hours = (cost.training_hours, left), (cost.certification_hours, uncertified)
         training, certification = (None if full is None else full * share for full, share in hours)
         return Progress(trained, epochs, certified, selected, training, certification)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The task and how far it is, as JSON has it."""
+        return {
+            "recipe": self.item.name,
+            "rows": [row.name for row in self.item.rows],
+            "folder": str(self.folder),
+            "reduced": self.recipe.reduced,
+            "seed": self.recipe.seed,
+            "certification": asdict(self.certification) if self.item.certified else None,
+            **asdict(self.progress()),
+        }
+
+
+def plan(
+    what: str,
+    out: str | os.PathLike[str] = "runs",
+    *,
+    seeds: Sequence[int] | None = None,
+    settings: Sequence[str] = (),
+    scale: float = 1.0,
+) -> list[Task]:
+    """What `reproduce` would do with the same arguments; nothing is run, and nothing is written."""
+    usual = range(5) if exhibit(what) == Exhibit("table", 7) else (0,)
+    chosen = list(dict.fromkeys(usual if seeds is None else seeds))
+    tasks = []
+    for item in items(what):
+        recipe = recipes.reduced_recipe(recipes.override(recipes.find_recipe(item.name), settings), scale)
+        certification = certification_for(recipe, scale)
+        for seed in chosen:
+            folder = Path(out) / run_name(item.name, seed, settings, scale)
+            tasks.append(Task(item, replace(recipe, seed=seed), certification, folder))
+    return tasks
+
+
+def attack_settings_beside_paper() -> list[dict[str, Any]]:
+    """Table 5, of each recipe: steps, ε in 1/256 and m, ours and the paper's, and whether they are equal."""
+    found: list[dict[str, Any]] = []
+    for printed in attack_settings():
+        paper = {"steps": printed.steps, "epsilon": printed.epsilon, "m": printed.m}
+        for name in printed.recipes:
+            objective = recipes.find_recipe(name).objective
+            assert isinstance(objective.attack, PGD)
+            ours = {"steps": objective.attack.steps, "epsilon": 256 * objective.attack.epsilon, "m": objective.m}
+            found.append({"recipe": name, "ours": ours, "paper": paper, "equal": ours == paper})
+    return found
+
+
+def certification_for(recipe: Recipe, scale: float) -> Certification:
+    """As the paper certifies on this data set, or a fraction of it."""
+    return recipes.reduced_certification(
+        recipes.certification_of(recipe.data), scale, TEST_IMAGES.get(recipe.data, 10_000)
+    )
+
+
+def run_name(recipe: str, seed: int, settings: Sequence[str] = (), scale: float = 1.0) -> str:
+    """mnist/gaussian/0.50 → mnist-gaussian-0.50-seed0; a variant says so, because tables show runs by this name."""
+    changed = "".join(f"+{setting}" for setting in settings)
+    if len(changed) > 80:
+        changed = f"+changed-{hashlib.sha256(changed.encode()).hexdigest()[:8]}"
+    changed = re.sub(r"[^\w.+=-]", "_", changed)
+    reduced = f"-reduced{scale:g}" if scale != 1 else ""
+    return f"{recipe.replace('/', '-')}{changed}{reduced}-seed{seed}"
 
 
 def exhibit(what: str) -> Exhibit | None:
@@ -106,7 +175,9 @@ def items(what: str) -> tuple[Item, ...]:
     """
     wanted = exhibit(what)
     if wanted is None:
-        matched = [Item(name, printed_rows(name)) for name in dict.fromkeys(map(real_name, matching(what)))]
+        matched = [
+            Item(name, recipes.printed_rows(name)) for name in dict.fromkeys(map(real_name, recipes.matching(what)))
+        ]
         return tuple(item for item in matched if item.rows) or tuple(matched)
     if wanted == Exhibit("figure", 1):
         return tuple(Item(name, (), certified=False) for name in FIGURE_1.values())

@@ -11,19 +11,20 @@ import numpy as np
 import torch
 
 _TRIALS = 4  # of each size, the least time counts; the first of them also chooses kernels and allocates
-_LEAST, _MOST, _NUMBERS = 16, 1024, 2**22  # of votes in a batch, and of numbers; 8 times as many off the CPU
+_LEAST, _MOST, _NUMBERS = 16, 512, 2**22  # of votes in a pass, and of numbers; 16 times as many votes off the CPU
 
 
 class BatchSize:
     """The least time per vote among a few sizes; a size that was given is kept.
 
-    Sizes are whole blocks of noise, so that no block is drawn twice.
+    Half a block of noise is the smallest that is tried: on a CPU the activations of a deep network then stay near the
+    core. Larger ones are whole blocks.
     """
 
     def __init__(self, shape: tuple[int, ...], block: int, given: int | None, device: torch.device) -> None:
-        larger = 1 if device.type == "cpu" else 8
+        larger = 1 if device.type == "cpu" else 16
         most = larger * min(_MOST, _NUMBERS // max(1, int(np.prod(shape))))
-        sizes = [block * 2**i for i in range(14) if _LEAST <= block * 2**i <= most] or [block]
+        sizes = [block * 2**i // 2 for i in range(15) if _LEAST <= block * 2**i // 2 <= most] or [block]
         self.shape, self.device = shape, device
         self.sizes = [given] if given is not None else sizes[-4:]
         self._trials = [] if given is not None else [s for _ in range(_TRIALS) for s in self.sizes]
@@ -40,7 +41,7 @@ class BatchSize:
         """The smallest size that is not clearly slower than the fastest so far: timings scatter."""
         if not self._seconds:
             return self.sizes[0]
-        enough = 1.05 * min(self._seconds.values())
+        enough = 1.02 * min(self._seconds.values())
         return min(size for size, seconds in self._seconds.items() if seconds <= enough)
 
     def next(self, left: int) -> int:
@@ -54,12 +55,13 @@ class BatchSize:
             return trial
 
     @contextlib.contextmanager
-    def timed(self, rows: int) -> Iterator[None]:
-        """Time one forward pass, if its size is on trial."""
+    def timed(self, size: int, rows: int) -> Iterator[None]:
+        """Time the passes of `rows` votes, if their size is on trial; a batch that does not fill one is not timed."""
         with self._lock:
-            on_trial = rows in self._begun
+            on_trial = size in self._begun
             if on_trial:
-                self._begun.remove(rows)
+                self._begun.remove(size)
+            on_trial = on_trial and rows >= size
         if not on_trial:
             yield
             return
@@ -69,7 +71,7 @@ class BatchSize:
         self._wait()
         taken = (time.perf_counter() - start) / rows
         with self._lock:
-            self._seconds[rows] = min(taken, self._seconds.get(rows, taken))
+            self._seconds[size] = min(taken, self._seconds.get(size, taken))
 
     def _wait(self) -> None:
         if self.device.type in ("cuda", "mps"):

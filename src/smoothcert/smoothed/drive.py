@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -35,7 +35,7 @@ class _Case:
     evidence: Evidence
     ask: Ask
     estimation: Votes
-    seconds: float = field(default=0.0)
+    seconds: float = 0.0
 
     @property
     def request(self) -> Request:
@@ -45,6 +45,13 @@ class _Case:
     @property
     def missing(self) -> int:
         return self.request.stop - self.request.start
+
+    def learn(self, found: Votes) -> None:
+        if self.ask.stage == "selection":
+            self.evidence = self.evidence.selected(found)
+        else:
+            self.estimation = self.estimation + found
+            self.evidence = self.evidence.looked(self.estimation)
 
 
 def drive(
@@ -76,31 +83,21 @@ def drive(
         each = (time.perf_counter() - clock) / votes
         for case, found in zip(served, counted, strict=True):
             case.seconds += each * case.missing
-            _learn(case, found)
+            case.learn(found)
             ask = procedure.next(case.evidence)
             if ask is not None:
                 case.ask = ask
                 continue
             outstanding.remove(case)
-            certificate = conclude(procedure, case.evidence)
-            yield case.image, replace(certificate, seed=voter.seed, index=case.image.index), case.seconds
+            certificate = conclude(procedure, case.evidence, voter.seed, case.image.index, voter.precision)
+            yield case.image, certificate, case.seconds
 
 
 def _begin(procedure: Procedure, image: Image, num_classes: int) -> _Case:
-    given = None
-    if procedure.label_aware:
-        if image.label is None or not 0 <= image.label < num_classes:
-            raise InputError(f"a label-aware procedure needs the label of every image, 0 to {num_classes - 1}")
-        given = image.label
+    given = image.label if procedure.label_aware else None
+    if procedure.label_aware and (given is None or not 0 <= given < num_classes):
+        raise InputError(f"a label-aware procedure needs the label of every image, 0 to {num_classes - 1}")
     evidence = Evidence(given=given)
     ask = procedure.next(evidence)
     assert ask is not None  # nothing can be certified without a vote
     return _Case(image, evidence, ask, np.zeros(num_classes, np.int64))
-
-
-def _learn(case: _Case, found: Votes) -> None:
-    if case.ask.stage == "selection":
-        case.evidence = case.evidence.selected(found)
-    else:
-        case.estimation = case.estimation + found
-        case.evidence = case.evidence.looked(case.estimation)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from smoothcert.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 # The inverse beta function misses its target by up to 1.2e-7 relative at isolated points (SciPy 1.17, k=999,
 # n=130,000), so it is asked for slightly less than α and its answer is checked with the forward function.
@@ -30,7 +27,7 @@ def _checked(k: ArrayLike, n: ArrayLike, alpha: float) -> tuple[NDArray[np.float
 
 
 def error_bound(k: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]:
-    """q̄ = the largest q with P[Bin(n, q) ≤ k] ≥ α: a one-sided 1 − α upper confidence bound on q after k of n.
+    """q̄ = the largest q with P[Bin(n, q) ≤ k] ≥ α: the one-sided 1 − α Clopper–Pearson upper bound on q after k of n.
 
     Everything else here is derived from it, because small error rates keep their digits on this side:
     1 − q̄ near 1 would lose them. Promise: P_q[q̄(K) < q] ≤ α for every q, also after rounding.
@@ -54,11 +51,6 @@ def error_bound(k: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]
         else:  # a bound that cannot be confirmed is not given
             q = np.where(short, 1.0, q)
     return np.where(exact, 1.0, np.minimum(np.nextafter(q, 1.0), 1.0))
-
-
-def upper_bound(k: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]:
-    """p̄ with P_p[p̄(K) < p] ≤ α for every p: the one-sided Clopper–Pearson upper bound, rounded up."""
-    return error_bound(k, n, alpha)
 
 
 def lower_bound(k: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from smoothcert.stats.binomial import _MARGIN, _checked
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 # The alternatives u·q, at logit u = −2, −1.5, …, 20, and u = 0, which explains a path without errors best.
 # Weights fall as (logit u + 4)⁻³: nearer alternatives need more votes to be told apart, and matter later.

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smoothcert.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 _FIRST_LOOK, _RATIO = 50, 1.15
 # α is spent up to this share only. The rest, ≥ 1e-6 α, pays for all that is inexact: tails dropped from the
@@ -48,9 +44,9 @@ class Spending(NamedTuple):
 class Decision(NamedTuple):
     """What is known after a look: which hypotheses fell, how many radii are certified, whether to stop."""
 
-    rejected: NDArray[np.bool_]  # (..., J): hand it to the next look
-    certified: NDArray[np.int64]  # (...): the radii 0 … certified − 1 of the grid hold
-    stop: NDArray[np.bool_]  # (...)
+    rejected: NDArray[np.bool_]  # (J,)
+    certified: int  # the radii 0 … certified − 1 of the grid hold
+    stop: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +83,7 @@ def sequential_table(z: Iterable[float], alpha: float, n: int = 100_000) -> Sequ
     """P_q[∃k: E_k ≤ a[j, k]] ≤ α for q ≥ q_j = Φ(−z_j): exact boundaries for every threshold z_j = r_j / σ.
 
     Promise, for every error rate q of the class: with probability ≥ 1 − α no radius is certified that q does
-    not allow, whatever the stopping rule (`decide`'s, a label, a time limit).
+    not allow, whatever the stopping rule (`standing`'s, a label, a time limit).
 
     Proof. (1) For one j the recursion adds up P_{q_j} of all paths that it lets through, and never exceeds α.
     Under q > q_j errors are pathwise more numerous (couple both through the same uniforms), so crossing is
@@ -125,48 +121,16 @@ def sequential_table(z: Iterable[float], alpha: float, n: int = 100_000) -> Sequ
     )
 
 
-def decide(
-    table: SequentialTable, look: ArrayLike, errors: ArrayLike, rejected: NDArray[np.bool_] | None = None
-) -> Decision:
-    """certified = #{leading j: e ≤ a[j, i] at some look i ≤ k};  stop as soon as e ≥ b[certified, k].
-
-    One image or an array of them, each at its own look. `errors` counts all votes so far that were not for
-    the class, which must have been fixed without them; `rejected` is the previous decision's, None before the
-    first look. A look may be skipped, never added.
-    """
-    k, e = np.broadcast_arrays(np.asarray(look), np.asarray(errors))
-    if k.dtype.kind not in "iu" or e.dtype.kind not in "iu" or np.any((k < 0) | (k >= table.looks.size)):
-        raise InputError(f"looks and errors are whole numbers, the looks 0 to {table.looks.size - 1}")
-    if np.any((e < 0) | (e > table.looks[k])):
-        raise InputError("errors must lie between 0 and the votes of their look")
-    now: NDArray[np.bool_] = e[..., None] <= table.accept.T[k]
-    rejected = now if rejected is None else rejected | now
-    certified = np.cumprod(rejected, axis=-1, dtype=np.int64).sum(axis=-1)
-    return Decision(rejected, certified, e >= table.futile[certified, k])
-
-
 def standing(table: SequentialTable, path: Sequence[int]) -> Decision:
-    """The last of `decide`'s answers along a path of errors, all looks at once; whether it went on too long is not
-    asked."""
+    """certified = #{leading j: e_i ≤ a[j, i] at some look i ≤ k};  stop as soon as e_k ≥ b[certified, k].
+
+    path[i] counts the votes up to look i that were not for the class, which must have been fixed without them. A look
+    may be skipped, never added. Whether the path went on after a stop is not asked.
+    """
     k = len(path) - 1
     rejected = np.logical_or.reduce(np.asarray(path)[:, None] <= table.accept.T[: k + 1], axis=0)
-    certified = np.cumprod(rejected, dtype=np.int64).sum()
-    return Decision(rejected, certified, path[-1] >= table.futile[certified, k])
-
-
-def replay(table: SequentialTable, path: Sequence[int]) -> Decision:
-    """The decision after the errors path[0], path[1], … at the first looks: how a log's row is verified.
-
-    Refuses a path the procedure cannot have produced: too long, falling, or going on after the stop.
-    """
-    if not 0 < len(path) <= table.looks.size or any(b < a for a, b in pairwise(path)):
-        raise InputError("a path of errors must not fall, and have between one entry and one per look")
-    decision = decide(table, 0, path[0])
-    for look, errors in enumerate(path[1:], start=1):
-        if decision.stop:
-            raise InputError(f"the path goes on after the procedure has stopped at look {look - 1}")
-        decision = decide(table, look, errors, decision.rejected)
-    return decision
+    certified = int(np.cumprod(rejected).sum())
+    return Decision(rejected, certified, bool(path[k] >= table.futile[certified, k]))
 
 
 def error_rate(z: float) -> float:
@@ -224,18 +188,18 @@ def _spent_by(n: int, q: float, alpha: float, spending: Spending) -> float:
     return spending.first + spending.middle * math.sqrt((n - clean) / (spending.cap - clean))
 
 
-def _window(n: int, q: float) -> tuple[int, int]:
+def window(n: int, q: float) -> tuple[int, int]:
     """P[|Bin(n, q) − nq| > t] ≤ 2 exp(−t² / 2(nq(1−q) + t/3)) = 2e-20   [Bernstein]: nq − t and nq + t."""
     t = _LOG_TAIL / 3 + math.sqrt(_LOG_TAIL**2 / 9 + 2 * _LOG_TAIL * n * q * (1 - q))
     return max(0, math.floor(n * q - t)), min(n, math.ceil(n * q + t))
 
 
-def _binomial(n: int, q: float) -> tuple[int, NDArray[np.float64]]:
+def binomial(n: int, q: float) -> tuple[int, NDArray[np.float64]]:
     """P[Bin(n, q) = low + i], i = 0, 1, …, on its window.
 
     From p(k+1)/p(k) = (n−k)/(k+1) · q/(1−q) and Σp = 1: no factorial, and a relative error below 1e-12.
     """
-    low, high = _window(n, q)
+    low, high = window(n, q)
     k = np.arange(low, high, dtype=np.float64)
     log_p = np.concatenate(([0.0], np.cumsum(np.log((n - k) / (k + 1)) + math.log(q) - math.log1p(-q))))
     p = np.exp(log_p - log_p.max())
@@ -253,9 +217,9 @@ def _accept_boundary(q: float, alpha: float, spending: Spending, looks: list[int
         if n > spending.cap:  # all spent; a smaller or equal count would have crossed before
             boundary.append(boundary[-1])
             continue
-        start, step = _binomial(n - before, q)
+        start, step = binomial(n - before, q)
         mass, low, before = np.convolve(mass, step), low + start, n
-        lowest, highest = _window(n, q)  # what lies outside is paid for by the margin
+        lowest, highest = window(n, q)  # what lies outside is paid for by the margin
         cut = max(0, lowest - low)
         mass, low = mass[cut : highest + 1 - low], low + cut
         share = _spent_by(n, q, alpha, spending)
@@ -286,6 +250,6 @@ def _futility_boundary(q: float, alpha: float, cap: int, looks: list[int]) -> li
         t = n / cap
         h = float(np.interp(math.log(t), np.log(list(_FUTILITY)), list(_FUTILITY.values())))
         level = ndtr(-h - shift * math.sqrt(t))
-        low, p = _binomial(n, q)
+        low, p = binomial(n, q)
         boundary.append(low + int(np.searchsorted(np.cumsum(p) - p / 2, level, side="right")))
     return boundary

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from smoothcert.stats.binomial import error_bound
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Bound = Callable[[ArrayLike, ArrayLike, float], NDArray[np.float64]]
-
+ErrorBound = Callable[[ArrayLike, ArrayLike, float], NDArray[np.float64]]
+"""(errors, n, α) → q̄ with P[q̄ < q] ≤ α"""
 TOP_SHARE = 0.9  # of α for the top class: nearly all of it, the second class needs little
 
 
@@ -24,21 +21,13 @@ class PairBound(NamedTuple):
     error: NDArray[np.float64]  # ≥ 1 − p_A
     runner_up: NDArray[np.float64]  # ≥ p_c for every class c ≠ A, and ≤ error
 
-    @property
-    def p1_lower(self) -> NDArray[np.float64]:
-        return np.maximum(np.nextafter(1.0 - self.error, 0.0), 0.0)
-
-    @property
-    def p2_upper(self) -> NDArray[np.float64]:
-        return self.runner_up
-
     def tighten(self, other: PairBound) -> PairBound:
         """The better of both, side by side: allowed when the two hold simultaneously (see `pair_bound`)."""
         return PairBound(np.minimum(self.error, other.error), np.minimum(self.runner_up, other.runner_up))
 
 
 def pair_bound(
-    errors: ArrayLike, runner_up: ArrayLike, n: ArrayLike, alpha: float, bound: Bound = error_bound
+    errors: ArrayLike, runner_up: ArrayLike, n: ArrayLike, alpha: float, bound: ErrorBound = error_bound
 ) -> PairBound:
     """p̲1 = CP⁻(n_A; 0.9 α),  p̄2 = min(max_{c≠A} CP⁺(n_c; 0.1 α), 1 − p̲1)   [for eq. 3 of Cohen et al. 2019].
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from smoothcert.stats.binomial import lower_bound
 from smoothcert.stats.pair import PairBound, pair_bound
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 _MARGIN = 1 - 1e-9  # for the rounding of sums of levels
 _DOUBT = 0.01  # level of the optimism with which an image is given up

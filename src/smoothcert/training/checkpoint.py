@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
-from torch.optim import Optimizer
-
 from smoothcert.errors import InputError
-from smoothcert.models.weights import load_weights, save_weights
-from smoothcert.training.optimizer import fits, restore, state_of
+from smoothcert.interchange.weights import load_weights, save_weights
+from smoothcert.training.learner import Learner
 
 
 @dataclass
@@ -39,19 +36,17 @@ class Position:
         self.epoch, self.step, self.sums, self.seconds, self.phases = self.epoch + 1, 0, {}, 0.0, {}
 
 
-def save_checkpoint(path: Path, f: nn.Module, optimizer: Optimizer, position: Position, recipe: dict[str, Any]) -> None:
+def save_checkpoint(path: Path, learner: Learner, position: Position, recipe: dict[str, Any]) -> None:
     """Atomic; the checkpoint before this one is kept beside it."""
-    state = {f"optimizer.{name}": tensor for name, tensor in state_of(optimizer, f).items()}
-    weights = {f"model.{name}": tensor for name, tensor in f.state_dict().items()}
     fresh = path.with_name(f"{path.stem}.new{path.suffix}")
-    save_weights(fresh, weights | state, {"position": vars(position), "recipe": recipe})
+    save_weights(fresh, learner.state(), {"position": vars(position), "recipe": recipe})
     if path.exists():
         path.replace(previous(path))
     fresh.replace(path)
 
 
-def load_checkpoint(path: Path, f: nn.Module, optimizer: Optimizer, recipe: dict[str, Any]) -> Position:
-    """Restore f and optimizer in place; a damaged checkpoint gives way, visibly, to the one before it."""
+def load_checkpoint(path: Path, learner: Learner, recipe: dict[str, Any]) -> Position:
+    """Restore the learner in place; a damaged checkpoint gives way, visibly, to the one before it."""
     if not path.exists() and not previous(path).exists():
         return Position()
     try:
@@ -64,15 +59,13 @@ def load_checkpoint(path: Path, f: nn.Module, optimizer: Optimizer, recipe: dict
         tensors, about = load_weights(previous(path))
     if about.get("recipe") != recipe:
         raise InputError(f"{path}: is of another recipe: choose another --out")
-    state, position = _with_prefix("optimizer.", tensors), _position(about.get("position"))
-    known = all(name.startswith(("model.", "optimizer.")) for name in tensors)
-    if position is None or not known or not fits(f, state):
+    position = _position(about.get("position"))
+    if position is None:
         raise InputError(f"{path}: is not a checkpoint that this program wrote: delete it to start again")
     try:
-        f.load_state_dict(_with_prefix("model.", tensors))
+        learner.restore(tensors)
     except RuntimeError as error:
         raise InputError(f"{path}: does not fit the recipe's network: delete it to start again") from error
-    restore(optimizer, f, state)
     return position
 
 
@@ -92,7 +85,3 @@ def _position(found: Any) -> Position | None:
 
 def previous(path: Path) -> Path:
     return path.with_name(f"{path.stem}.previous{path.suffix}")
-
-
-def _with_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}

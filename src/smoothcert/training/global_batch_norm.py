@@ -28,12 +28,13 @@ class GlobalBatchNorm2d(nn.BatchNorm2d):
     """(x − μ)/√(var + ε) γ + β with μ and var of all processes' images together.
 
     torch's own SyncBatchNorm refuses the CPU. The variance is taken about the mean in a second sum: E x² − (E x)² would
-    lose its digits in float32.
+    lose its digits in float32. Sums are in the type of the statistics, float32 where x is bfloat16.
     """
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training:
             return super().forward(x)
+        kind, x = x.dtype, x.to(self.weight.dtype)
         images = (0, 2, 3)
         counted = torch.cat((x.sum(images), x.new_full((1,), x.numel() // x.shape[1])))
         counted = _SumOverProcesses.apply(counted)
@@ -42,7 +43,7 @@ class GlobalBatchNorm2d(nn.BatchNorm2d):
         variance = _SumOverProcesses.apply(centered.square().sum(images)) / count
         self._remember((counted[:-1] / count).detach(), (variance * count / (count - 1)).detach())
         normal = centered * (variance + self.eps).rsqrt().view(1, -1, 1, 1)
-        return normal * self.weight.view(1, -1, 1, 1) + self.bias.view(1, -1, 1, 1)
+        return (normal * self.weight.view(1, -1, 1, 1) + self.bias.view(1, -1, 1, 1)).to(kind)
 
     def _remember(self, mean: Tensor, unbiased_variance: Tensor) -> None:
         assert self.running_mean is not None and self.running_var is not None and self.momentum is not None

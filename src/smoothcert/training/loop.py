@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,21 +12,22 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from smoothcert import models
 from smoothcert.data import ImageSet
 from smoothcert.errors import InputError
-from smoothcert.models.weights import save_weights
+from smoothcert.files.environment import environment
+from smoothcert.files.writing import sole_owner
+from smoothcert.interchange.weights import save_weights
+from smoothcert.machine.precision import require_precision
+from smoothcert.models.network import declared
 from smoothcert.noise.stream import generator_for
 from smoothcert.recipes import Recipe, to_dict
-from smoothcert.records.environment import environment
-from smoothcert.records.files import sole_owner
 from smoothcert.records.run_folder import RunFolder
+from smoothcert.records.training_log import PHASES, write_training_log
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
-from smoothcert.training.cost import PHASES, Stopwatch, peak_memory
-from smoothcert.training.log import write_log
-from smoothcert.training.optimizer import optimizer_of
+from smoothcert.training.learner import Learner
+from smoothcert.training.stopwatch import Stopwatch, peak_memory
 from smoothcert.training.team import Team
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
@@ -34,7 +36,7 @@ _SHARE_OF_TIME_FOR_CHECKPOINTS = 0.05
 
 @dataclass(frozen=True)
 class Step:
-    """One optimiser step was made."""
+    """One optimiser step was made: number `step` of the `steps` in epoch number `epoch`, counted from 0."""
 
     epoch: int
     step: int
@@ -42,6 +44,23 @@ class Step:
     images_per_second: float
     sums: dict[str, Tensor]
     """totals over the images of this epoch; reading them waits for the device"""
+    epochs: int
+
+    @property
+    def done(self) -> int:
+        return self.epoch * self.steps + self.step
+
+    @property
+    def total(self) -> int:
+        return self.epochs * self.steps
+
+    def __str__(self) -> str:
+        images = float(self.sums["images"])
+        means = {name: float(total) / images for name, total in self.sums.items() if name != "images"}
+        accuracy = means.pop("noisy_accuracy")
+        losses = "  ".join(f"{name} {mean:.3f}" for name, mean in means.items())
+        speed = f"{self.images_per_second:,.0f} images/s"
+        return f"epoch {self.epoch + 1}  {losses}  noisy acc {100 * accuracy:.1f}%  {speed}"
 
 
 @dataclass(frozen=True)
@@ -51,7 +70,7 @@ class Epoch:
     row: dict[str, Any]
 
 
-def train(
+def train_on(
     recipe: Recipe,
     folder: Path,
     train_set: ImageSet,
@@ -65,52 +84,49 @@ def train(
     all processes call it; only the first reads and writes the folder. While it is iterated the folder is locked: a
     second caller gets InputError.
     """
+    require_precision(recipe.precision, device)
     team = team or Team()
-    with sole_owner(folder, "train") if team.place.first else contextlib.nullcontext():
-        yield from _train(recipe, folder, train_set, test_set, device, team)
-
-
-def _train(
-    recipe: Recipe, folder: Path, train_set: ImageSet, test_set: ImageSet, device: torch.device, team: Team
-) -> Iterator[Step | Epoch]:
     run, description, writes = RunFolder(folder), to_dict(recipe), team.place.first
-    if writes:
-        if run.cannot_go_on:
-            raise InputError(
-                f"{folder}: holds a training without its checkpoint: choose another --out, "
-                f"or delete {run.training_log.name} and {run.model.name} to start again"
-            )
-        run.claim(description)
-    f = team.adopt(build_network(recipe, train_set.num_classes).to(device))
-    f = f.to(memory_format=getattr(f, "memory_format", torch.contiguous_format))  # type: ignore[call-overload]
-    optimizer = optimizer_of(recipe, f)
-    position = load_checkpoint(run.checkpoint, f, optimizer, description) if writes else Position()
-    position = team.agree(f, optimizer, position)
-    if writes and position.epoch < recipe.epochs:
-        run.model.unlink(missing_ok=True)  # of no training that this folder still knows
-    train_set, test_set = train_set.to(device), test_set.to(device)
-    while position.epoch < recipe.epochs:
-        yield from _rest_of_epoch(recipe, run, f, optimizer, train_set, position, team)
-        _close_epoch(recipe, f, test_set, position, device)
+    with sole_owner(folder, "train") if writes else contextlib.nullcontext():
         if writes:
-            save_checkpoint(run.checkpoint, f, optimizer, position, description)
-            write_log(run.training_log, position.history)
-        yield Epoch(position.history[-1])
-    if not writes:
-        return
-    write_log(run.training_log, position.history)
-    if not run.model.exists():
-        about = {
-            "recipe": description,
-            "model": recipe.model,
-            "num_classes": train_set.num_classes,
-            "normalization": recipe.normalization,
-            "noise": to_dict(recipe.objective.noise),
-            "dataset": recipe.data,
-            "data_fingerprint": train_set.fingerprint,
-            "environment": environment(),
-        }
-        save_weights(run.model, f.state_dict(), about)
+            if run.cannot_go_on:
+                raise InputError(
+                    f"{folder}: holds a training without its checkpoint: choose another --out, "
+                    f"or delete {run.training_log.name} and {run.model.name} to start again"
+                )
+            run.claim(recipe)
+        f = team.adopt(build_network(recipe, train_set.num_classes).to(device))
+        f = f.to(memory_format=declared(f).memory_format or torch.contiguous_format)  # type: ignore[call-overload]
+        learner = Learner(recipe, f)
+        position = load_checkpoint(run.checkpoint, learner, description) if writes else Position()
+        position = team.agree(learner, position)
+        if writes and position.epoch < recipe.epochs:
+            run.model.unlink(missing_ok=True)  # of no training that this folder still knows
+        train_set, test_set = train_set.to(device), test_set.to(device)
+        while position.epoch < recipe.epochs:
+            yield from _rest_of_epoch(recipe, run, learner, train_set, position, team)
+            _close_epoch(recipe, learner, test_set, position, device)
+            if writes:
+                save_checkpoint(run.checkpoint, learner, position, description)
+                write_training_log(run.training_log, position.history)
+            yield Epoch(position.history[-1])
+        if not writes:
+            return
+        write_training_log(run.training_log, position.history)
+        if not run.model.exists():
+            about = {
+                "recipe": description,
+                "model": recipe.model,
+                "num_classes": train_set.num_classes,
+                "normalization": recipe.normalization,
+                "noise": to_dict(recipe.objective.noise),
+                "dataset": recipe.data,
+                "data_fingerprint": train_set.fingerprint,
+                "environment": environment(),
+            }
+            if recipe.ema is not None:
+                about["weights"] = f"exponential moving average, decay {recipe.ema} per step"
+            save_weights(run.model, learner.weights(), about)
 
 
 def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
@@ -121,11 +137,10 @@ def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
 
 
 def _rest_of_epoch(
-    recipe: Recipe, run: RunFolder, f: nn.Module, optimizer: Optimizer, data: ImageSet, position: Position, team: Team
+    recipe: Recipe, run: RunFolder, learner: Learner, data: ImageSet, position: Position, team: Team
 ) -> Iterator[Step]:
     """The steps from `position` to the end of its epoch."""
-    device, epoch = data.labels.device, position.epoch
-    objective = recipe.objective.at(epoch)
+    device, epoch, f = data.labels.device, position.epoch, learner.trained
     steps = step_indices(recipe, len(data), epoch)
     sums = {name: torch.tensor(total, device=device) for name, total in position.sums.items()}
     stopwatch, pause = Stopwatch(device), _SECONDS_BETWEEN_CHECKPOINTS
@@ -140,19 +155,21 @@ def _rest_of_epoch(
         x, y = next(batches)
         stopwatch.lap("data")
         generator = generator_for(device, recipe.seed, "train", epoch, step)
-        share = shares[step]
+        share, moment = shares[step], epoch + step / len(steps)
+        objective = recipe.objective.at(moment)
         views = objective.views(f, x, y, generator, within=(share.start, share.total))
         stopwatch.lap("attack")
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.lr * recipe.schedule.factor(epoch + step / len(steps), recipe.epochs)
         charges = objective.charge(f, views, y)
-        optimizer.zero_grad()
+        f.zero_grad()
         (charges.loss * share.weight).backward()
         team.add_gradients(f)
-        optimizer.step()
+        learner.step(recipe.schedule.factor(moment, recipe.epochs))
         stopwatch.lap("descent")
         means = charges.terms | {"noisy_accuracy": (charges.logits.argmax(-1) == y).float().mean()}
-        _add(sums, share.total, dict(zip(means, team.add(share.weight * _stacked(means)), strict=True)))
+        shared = team.add(share.weight * torch.stack([mean.detach() for mean in means.values()]))
+        totals = dict(zip(means, shared * share.total, strict=True)) | {"images": torch.tensor(float(share.total))}
+        for name, total in totals.items():
+            sums[name] = sums[name] + total if name in sums else total
         position.step = step + 1
         now = time.perf_counter()
         if now - saved > pause or position.step == len(steps):
@@ -161,10 +178,10 @@ def _rest_of_epoch(
             begun, stopwatch = now, Stopwatch(device)
             refuse_divergence(position)
             if team.place.first and position.step < len(steps):  # the end of the epoch is saved by the caller
-                save_checkpoint(run.checkpoint, f, optimizer, position, to_dict(recipe))
+                save_checkpoint(run.checkpoint, learner, position, to_dict(recipe))
                 begun = saved = time.perf_counter()
                 pause = max(pause, (saved - now) / _SHARE_OF_TIME_FOR_CHECKPOINTS)
-        yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums)
+        yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums, recipe.epochs)
 
 
 def step_indices(recipe: Recipe, images: int, epoch: int) -> list[Tensor]:
@@ -177,25 +194,13 @@ def step_indices(recipe: Recipe, images: int, epoch: int) -> list[Tensor]:
         return list(order.split(recipe.batch))
     # As the released code: m slices of ⌊batch / m⌋ images, and what is left of a batch is not seen in this epoch.
     m = recipe.objective.m
-    return [part for batch in order.split(recipe.batch) if len(batch) >= m for part in _cut(batch, m)]
+    whole = (batch[: len(batch) // m * m] for batch in order.split(recipe.batch))
+    return [part for batch in whole if len(batch) for part in batch.chunk(m)]
 
 
-def _cut(batch: Tensor, m: int) -> tuple[Tensor, ...]:
-    return batch[: len(batch) // m * m].chunk(m)
-
-
-def _stacked(means: dict[str, Tensor]) -> Tensor:
-    return torch.stack([mean.detach() for mean in means.values()])
-
-
-def _add(sums: dict[str, Tensor], images: int, means: dict[str, Tensor]) -> None:
-    for name, mean in means.items():
-        total = mean.detach() * images
-        sums[name] = sums[name] + total if name in sums else total
-    sums["images"] = sums["images"] + images if "images" in sums else torch.tensor(float(images))
-
-
-def _close_epoch(recipe: Recipe, f: nn.Module, test_set: ImageSet, position: Position, device: torch.device) -> None:
+def _close_epoch(
+    recipe: Recipe, learner: Learner, test_set: ImageSet, position: Position, device: torch.device
+) -> None:
     """Add the epoch's row to the history and move to the start of the next."""
     images = position.sums.pop("images")
     measured = sum(position.phases.values()) or 1.0
@@ -203,7 +208,7 @@ def _close_epoch(recipe: Recipe, f: nn.Module, test_set: ImageSet, position: Pos
         "epoch": position.epoch + 1,
         "lr": recipe.lr * recipe.schedule.factor(position.epoch, recipe.epochs),
         **{name: total / images for name, total in position.sums.items()},
-        "test_noisy_accuracy": noisy_accuracy(recipe, f, test_set, position.epoch, device),
+        "test_noisy_accuracy": noisy_accuracy(recipe, learner.tested, test_set, position.epoch, device),
         "seconds": round(position.seconds, 4),
         **{f"seconds_{p}": round(position.seconds * position.phases.get(p, 0.0) / measured, 4) for p in PHASES},
         "images_per_second": round(images / position.seconds, 1),
@@ -229,7 +234,6 @@ def noisy_accuracy(
 def refuse_divergence(position: Position) -> None:
     """Stop before a checkpoint of NaN weights replaces a good one."""
     for name, total in position.sums.items():
-        if not abs(total) < float("inf"):
-            raise InputError(
-                f"training diverged in epoch {position.epoch + 1}: {name} is {total}; try a smaller lr or lbd"
-            )
+        if not math.isfinite(total):
+            epoch = position.epoch + 1
+            raise InputError(f"training diverged in epoch {epoch}: {name} is {total}; try a smaller lr or lbd")

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.optim import Optimizer
 
 from smoothcert.errors import InputError
 from smoothcert.machine.processes import Place
 from smoothcert.training.checkpoint import Position
 from smoothcert.training.global_batch_norm import with_global_batch_norm
-from smoothcert.training.optimizer import restore, state_of
+from smoothcert.training.learner import Learner
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Team:
         """f, with layers that see the whole batch."""
         return f
 
-    def agree(self, f: nn.Module, optimizer: Optimizer, position: Position) -> Position:
+    def agree(self, learner: Learner, position: Position) -> Position:
         """Everybody goes on from where the first process is."""
         return position
 
@@ -73,19 +72,19 @@ class Processes(Team):
     def adopt(self, f: nn.Module) -> nn.Module:
         return with_global_batch_norm(f)
 
-    def agree(self, f: nn.Module, optimizer: Optimizer, position: Position) -> Position:
-        state = state_of(optimizer, f)
+    def agree(self, learner: Learner, position: Position) -> Position:
+        optimizers, state = learner.optimizers, learner.optimizers.state()
         counters = {name: float(t) if t.ndim == 0 else None for name, t in state.items()}
         word = [(position, counters)]
         distributed.broadcast_object_list(word)
         position, counters = word[0]
-        for tensor in f.state_dict().values():
+        averaged = learner.average.state_dict() if learner.average else {}
+        for tensor in (*learner.f.state_dict().values(), *averaged.values()):
             tensor.copy_(_from_first(tensor))
-        parameters = dict(f.named_parameters())
         for name, counter in counters.items():
-            like = state.get(name, parameters[name.partition(".")[2]])
+            like = state.get(name, optimizers.parameters[name.partition(".")[2]])
             state[name] = _from_first(like.detach()) if counter is None else torch.tensor(counter)
-        restore(optimizer, f, state)
+        optimizers.restore(state)
         return position
 
     def add_gradients(self, f: nn.Module) -> None:

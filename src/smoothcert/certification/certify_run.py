@@ -1,0 +1,112 @@
+"""certify_run: a run or any model → a certification log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Unpack
+
+from smoothcert.certification.crew import crew_of
+from smoothcert.certification.run import certify_images
+from smoothcert.certification.target import ModelOptions, open_target
+from smoothcert.machine.processes import place
+from smoothcert.machine.work import work
+from smoothcert.procedures.procedure import build
+from smoothcert.records.row import Row
+from smoothcert.records.secret_seed import secret_seed_for
+from smoothcert.records.selection import Selection
+
+
+@dataclass(frozen=True)
+class Certified:
+    """One image has its certificate, which is safely written; `row` is its line of the log.
+
+    Rows that earlier calls wrote come first. The process that leads others has a `row` of None now and then, while it
+    waits for them.
+    """
+
+    row: Row | None
+    done: int
+    """images with a certificate, of all processes that work together"""
+    total: int
+    so_far: str
+    """ACR until now, or certified accuracy where radii must not be averaged"""
+
+    def __str__(self) -> str:
+        return self.so_far if self.row is None else f"{self.so_far}  {self.row['seconds']:.1f} s/image"
+
+
+@work
+def certify_run(
+    run: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    procedure: Literal["paper", "curve", "adaptive"] = "paper",
+    bound: Literal["single", "pair"] = "single",
+    radii: tuple[float, ...] | None = None,
+    label_aware: bool = False,
+    every: int = 1,
+    start: int = 0,
+    stop: int | None = None,
+    limit: int | None = None,
+    shard: str | None = None,
+    seed: int | Literal["secret"] = 0,
+    batch: int | Literal["auto"] = "auto",
+    **options: Unpack[ModelOptions],
+) -> Generator[Certified, None, Path]:
+    """Certify a run, or any model, on its test set; called again, it goes on where it was stopped.
+
+    A log of every 100th image is completed by `every=10`, and no image is certified twice. While it works, the log is
+    locked: a second call fails with InputError. Processes that torchrun started share the images.
+
+    Args:
+        run: a run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME
+        out: the log (default: certify.jsonl in the run folder, MODEL.certify.jsonl for others' models)
+        n0: votes that choose the class
+        n: fresh votes that judge it
+        alpha: failure probability of each certificate
+        procedure: who decides how many votes an image gets; "paper" is CERTIFY of Cohen et al. (2019)
+        bound: "pair" also bounds the second class, under Gaussian noise
+        radii: the grid of "curve" and "adaptive"
+        label_aware: "curve" and "adaptive" judge the image's label instead of a guess
+        every: certify every k-th image
+        start: first image
+        stop: image to stop before
+        limit: stop after this many images; a later call can go on
+        shard: "I/N": every N-th image from the I-th on, into a part of the log
+        seed: decides the noise, together with the image's index; "secret": one that nobody knows, kept in LOG.secret
+            until `smoothcert reveal`
+        batch: noisy copies per forward pass; "auto" takes the fastest of a few
+        options: data, device, threads, workers as for `train`; for others' models noise, dataset, arch, num_classes,
+            input_shape, normalization
+
+    Returns:
+        work: iterate over its events (`Certified`), or call `finish()`, which gives the log's path for `read_log`
+
+    Example:
+        >>> certify_run("runs/my-run", every=10, n=10_000).finish()  # doctest: +SKIP
+        PosixPath('runs/my-run/certify.jsonl')
+    """
+    selection = Selection(every, start, stop)
+    target = open_target(run, **options)
+    how = build(procedure, target.noise, n0, n, alpha, bound=bound, radii=radii, label_aware=label_aware)
+    crew, test_set = crew_of(place(), shard), target.images()
+    log = target.log if out is None else Path(out)
+    secret = secret_seed_for(log) if seed == "secret" else None
+    g = target.smoothed(secret.number if secret is not None else int(seed), batch)
+    wanted = len(selection.of(len(test_set))[:limit])
+    seen = correct = known = 0
+    radius, so_far = 0.0, ""
+    for row in certify_images(g, test_set, log, how, selection, target.name, target.about, limit, crew, secret):
+        if row is not None:
+            seen, correct, radius = seen + 1, correct + row["correct"], radius + row["radius"] * row["correct"]
+            so_far = f"certified {100 * correct / seen:.1f}%" if how.floors_radii else f"ACR {radius / seen:.3f}"
+            known += crew.todo is None  # rows of earlier calls come first
+        left = wanted - known if crew.todo is None else crew.todo
+        yield Certified(row, known + crew.written, known + left, so_far)
+    return log

@@ -1,0 +1,1 @@
+"""Others' files: checkpoints, ONNX, factories; weights as safetensors."""
