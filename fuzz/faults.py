@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,16 +121,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m fuzz.faults", description=__doc__)
     parser.add_argument("--only", nargs="*", default=[], help="faults whose name contains one of these")
     parser.add_argument("--by", nargs="*", default=list(WITNESSES), choices=WITNESSES)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="faults that are tried at once")
     given = parser.parse_args()
     chosen = [f for f in FAULTS if not given.only or any(word in f.name for word in given.only)]
     for fault in FAULTS:
         source(fault)
-    rows: dict[str, dict[str, tuple[bool, str]]] = {}
-    for fault in chosen:
+
+    def told(fault: Fault) -> dict[str, tuple[bool, str]]:
         clock = time.perf_counter()
-        rows[fault.name] = found = judge(fault, tuple(given.by))
+        found = judge(fault, tuple(given.by))
         said = "  ".join(f"{w}: {'yes' if found[w][0] else 'NO '}" for w in given.by)
         print(f"{fault.name:<42}{said}  {time.perf_counter() - clock:4.0f} s  {found[given.by[0]][1][:80]}", flush=True)
+        return found
+
+    with ThreadPoolExecutor(given.jobs) as pool:
+        rows = dict(zip((fault.name for fault in chosen), pool.map(told, chosen), strict=True))
     missed = [name for name, found in rows.items() if not any(found.get(w, (False,))[0] for w in ("selftest", "tests"))]
     by_selftest = sum(found.get("selftest", (False,))[0] for found in rows.values())
     print(f"{len(rows)} faults, {by_selftest} noticed by selftest, missed by selftest and tests: {missed or 'none'}")
