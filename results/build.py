@@ -9,6 +9,7 @@ from pathlib import Path
 from results.run import Run, find_runs, of
 from results.tables import (
     CHEAP,
+    FAST,
     TITLES,
     all_cells,
     cifar10_table,
@@ -16,24 +17,24 @@ from results.tables import (
     fast_table,
     main_table,
     order_table,
+    wide_table,
 )
 
 from smoothcert.errors import InputError
 from smoothcert.figures.curves import Panel, plot_panels
 
 HERE = Path(__file__).parent
-IN_README = ("main table", "fast", "cifar10")
+IN_README = ("main table", "fast", "cifar10", "cifar10 fast")
 
 
-def draw(runs: Sequence[Run], path: Path) -> None:
-    """Certified accuracy by radius, a panel for each σ, first seeds."""
-    shown = [run for run in of(runs, (*CHEAP, "consistency-fast")) if run.seed == 0]
+def draw(runs: Sequence[Run], title: str, beside_paper: Sequence[str], path: Path) -> None:
+    """Certified accuracy by radius, a panel for each σ, first seeds; the paper's cells beside the methods named."""
     panels = []
-    for sigma in sorted({run.sigma for run in shown}):
-        at = [run for run in shown if run.sigma == sigma]
+    for sigma in sorted({run.sigma for run in runs}):
+        at = [run for run in runs if run.sigma == sigma and run.seed == 0]
         curves = tuple((TITLES[run.method], run.results) for run in at)
-        printed = {TITLES[run.method]: run.printed for run in at if run.method in CHEAP}
-        panels.append(Panel(f"MNIST, σ = {sigma:.2f}", curves, printed))
+        printed = {TITLES[run.method]: run.printed for run in at if run.method in beside_paper}
+        panels.append(Panel(f"{title}, σ = {sigma:.2f}", curves, printed))
     plot_panels(panels, path)
 
 
@@ -61,6 +62,7 @@ def build(source: Path, out: Path, readme: Path) -> None:
         "fast": fast_table(runs),
         "equal cost": equal_cost_table(runs),
         "cifar10": cifar10_table(runs),
+        "cifar10 fast": wide_table(runs),
         "environment": environments(runs),
     }
     page, front = (source / "README.md").read_text(), readme.read_text()
@@ -69,7 +71,8 @@ def build(source: Path, out: Path, readme: Path) -> None:
         front = replaced(front, name, block) if name in IN_README else front
     (out / "README.md").write_text(page)
     (out / "cells.csv").write_text(all_cells(runs))
-    draw(runs, out / "mnist.png")
+    draw([*of(runs, (*CHEAP, "consistency-fast"))], "MNIST", CHEAP, out / "mnist.png")
+    draw([*of(runs, FAST, data="cifar10")], "CIFAR-10", FAST, out / "cifar10.png")
     readme.write_text(front)
 
 

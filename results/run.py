@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from results.all_images import acr_by_anothers_log, acr_by_rough_log, difference_by_rough_logs
+from results.equal_votes import AtEqualVotes, at_equal_votes
 
 from smoothcert.analysis import Results, read_results
 from smoothcert.analysis.beside_paper import Cell, beside
@@ -18,13 +19,15 @@ from smoothcert.analysis.training_cost import training_cost
 from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
 from smoothcert.errors import InputError
 from smoothcert.paper import Row, published
-from smoothcert.recipes import Recipe, printed_rows
+from smoothcert.recipes import Recipe, printed_rows, real_name
 from smoothcert.recipes.estimate import passes_per_image
 from smoothcert.records.log import missing, read_certification
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
 
 ALL_IMAGES = "all.jsonl"  # beside certify.jsonl: a certification of all test images with few votes
+MAIN_TABLE = {"mnist": 6, "cifar10-resnet20": 4, "cifar10": 1}
+"""the table of the paper that has the data set's certified accuracies"""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Run:
     @cached_property
     def acr(self) -> Cell:
         """On the certified images, beside the paper's mean of five seeds where it has one."""
-        return beside([self.results], self._row(7 if self.data == "mnist" else 4)).cells[0]
+        return beside([self.results], self._row(7) if self.data == "mnist" else self.printed).cells[0]
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -95,6 +98,14 @@ class Run:
             return acr_by_rough_log(ours, self.rough)
         return acr_by_anothers_log(ours, _as_log(f"mnist/consistency/{self.sigma:.2f}"))
 
+    @cached_property
+    def beside_consistency(self) -> AtEqualVotes:
+        """Beside the authors' Consistency at this σ: on CIFAR-10 a ResNet-110, whatever the method of ours."""
+        log = published(real_name(f"{self.data}/consistency/{self.sigma:.2f}"))
+        if log is None:
+            raise InputError(f"{self.folder}: the authors published no log of Consistency to compare it with")
+        return at_equal_votes(self.results, log, self.sigma)
+
     @property
     def recipe_name(self) -> str:
         return f"{self.data}/{self.method}/{self.sigma:.2f}"
@@ -110,7 +121,7 @@ class Run:
     @property
     def printed(self) -> Row:
         """The row with certified accuracies, which the table of five seeds has not."""
-        return self._row(6 if self.data == "mnist" else 4)
+        return self._row(MAIN_TABLE[self.data])
 
     def _row(self, table: int) -> Row:
         twin = re.sub("-(fast|short)/", "/", self.recipe_name)

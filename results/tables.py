@@ -15,12 +15,15 @@ TITLES = {
     "gaussian": "Gaussian",
     "stability": "Stability",
     "consistency": "Consistency",
+    "gaussian-fast": "Gaussian, fast",
+    "stability-fast": "Stability, fast",
     "consistency-fast": "Consistency, fast",
     "macer": "MACER, short",
     "smoothadv-short": "SmoothAdv, short",
     "smoothadv+consistency-short": "SmoothAdv + Consistency, short",
 }
 CHEAP = ("gaussian", "stability", "consistency")
+FAST = ("gaussian-fast", "stability-fast", "consistency-fast")
 DEAR = ("macer", "smoothadv-short", "smoothadv+consistency-short")
 _WORDS = ("σ", "method", "difference", "seed", "verdict")  # columns that hold no number to line up
 
@@ -37,6 +40,14 @@ COLUMNS: dict[str, Column] = {
     "ours − theirs [95 %]": lambda run: _difference(run),
     "all images": lambda run: _with_error(*run.all_images),
     "paper": lambda run: f"{run.acr.paper:.3f}",
+    "ResNet-110, same images and n": lambda run: f"{run.beside_consistency.theirs:.3f}",
+    "ours − ResNet-110 [95 %]": lambda run: "{:+.3f} [{:+.3f}, {:+.3f}]".format(
+        run.beside_consistency.difference, *run.beside_consistency.interval
+    ),
+    "all images, same n": lambda run: _with_error(
+        run.beside_consistency.everywhere, run.beside_consistency.standard_error
+    ),
+    "ResNet-110, all images, same n": lambda run: f"{run.beside_consistency.theirs_everywhere:.3f}",
     "gap": lambda run: f"{100 * (run.all_images[0] / run.acr.paper - 1):+.1f} %",
     "verdict": lambda run: run.verdict.word,
     "passes": lambda run: str(run.passes),
@@ -116,6 +127,13 @@ def cifar10_table(runs: Sequence[Run]) -> str:
     columns = ("epochs", "these images", "minus Gaussian", "paper", "images", "n", "passes", "minutes")
     reference = minus(run for run in trained if run.method == "gaussian")
     return table(trained, "σ", "method", *columns, minus_Gaussian=reference)
+
+
+def wide_table(runs: Sequence[Run]) -> str:
+    """The fast recipes on CIFAR-10, all beside the authors' Consistency with ResNet-110."""
+    columns = ("these images", "ResNet-110, same images and n", "ours − ResNet-110 [95 %]", "all images, same n")
+    more = ("ResNet-110, all images, same n", "paper", "images", "n", "passes", "minutes")
+    return table(of(runs, FAST, data="cifar10"), "σ", "method", "seed", *columns, *more)
 
 
 def at_equal_cost(runs: Sequence[Run]) -> list[Run]:
