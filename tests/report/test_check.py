@@ -1,6 +1,7 @@
 """A page says of a log what `smoothcert verify` says of it."""
 
 import json
+import re
 
 import pytest
 
@@ -44,6 +45,14 @@ def test_a_finished_log_is_complete_and_sealed(log):
     assert words(log) == ["complete: 10 of 10 images", follow, "sealed", "public seed", "not signed"]
     html = page(log)
     assert "At least <strong>" in html and "Nothing is" not in html and 'class="claim"' in html
+
+
+def test_the_radius_of_the_sentence_is_not_rounded_up(log):
+    def said(radius):
+        html = render([entry_of(read_results(log), None, {})], radius=radius)
+        return re.search(r"size ≤\u00a0([^<]*)</strong>", html)[1]
+
+    assert [said(r) for r in (0.0, 0.5, 1.0, 0.12345678, 20.0)] == ["0", "0.5", "1", "0.123456", "20"]
 
 
 def test_an_unfinished_log_says_so(tmp_path):

@@ -78,8 +78,4 @@ GLOSSARY: dict[str, tuple[str, str]] = {
     ),
     "abstained": ("abstained", "The votes were too close to say a class."),
     "p_a": ("p_A", "The probability, over the noise, that the network gives the most frequent class."),
-    "standard_error": (
-        "s.e.",
-        "Standard error: how far a mean of other images like these typically lies from this one.",
-    ),
 }

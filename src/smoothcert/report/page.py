@@ -49,6 +49,7 @@ def render(
         "floored": floored,
         "percent": lambda share: "–" if share is None else f"{100 * share:.1f}",
         "at_least": lambda share: f"{floored(100 * share, 1)} %",
+        "short_radius": lambda r: floored(r, 6).rstrip("0").rstrip("."),
         "signed": _signed,
         "breakable": _breakable,
         "distinct": _distinct,
