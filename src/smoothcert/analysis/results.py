@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,8 @@ class Results:
     """the fresh votes that judged each class, where the log keeps them (ours do, TSV does not)"""
     labelled: bool = False
     """whether a person chose the name: then it is shown as it is"""
+    environment: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """versions, and when it was begun, as the log says; decides nothing"""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -202,4 +205,5 @@ def _results(log: CertificationLog, name: str) -> Results:
         log.path,
         np.array([row.get("seconds", math.nan) for row in rows], np.float64),
         tuple(row["estimation"] for row in rows) if voted else None,
+        environment=log.environment,
     )

@@ -12,7 +12,12 @@ from smoothcert.errors import InputError
 
 @dataclass(frozen=True)
 class Report:
-    """One HTML page about runs and logs (TSV too) that opens offline: curves, paper's values, training, images."""
+    """One HTML page about runs and logs (TSV too) that opens offline: what is promised, what it rests on, all numbers.
+
+    Every certificate is computed again from its votes, and the page says whether they follow, as `verify` does.
+
+    Example: smoothcert report runs/my-run --radius 0.5 --out report.html
+    """
 
     logs: Positional[tuple[Path, ...]]
     """run folders or log files"""
@@ -22,6 +27,12 @@ class Report:
     """page to write"""
     title: str = "smoothcert report"
     """heading of the page"""
+    radius: float | None = None
+    """radius of the sentence at the head, such as 0.5: choose it before you see results (default: the noise's σ)"""
+    confidence: float = 0.99
+    """of that sentence"""
+    public_key: Path | None = None
+    """the owner of this key must have signed each log (see `smoothcert sign`)"""
     paper: tuple[str, ...] = ()
     """printed row to stand beside each log, in their order: TABLE:ROW such as 6:8, auto, or none"""
     data: Path | None = None
@@ -47,7 +58,8 @@ class Report:
             for results, word in pairs:
                 rows = None if word == "auto" else () if word == "none" else (find_row(word),)
                 pictures = {} if self.no_pictures else gallery_pictures(results, self.data)
-                entries.append(entry_of(results, rows, pictures))
+                entries.append(entry_of(results, rows, pictures, self.public_key))
             self.out.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.out, render(entries, self.title).encode())
+            page = render(entries, self.title, self.radius, self.confidence)
+            write_atomically(self.out, page.encode())
             print(self.out)

@@ -1,4 +1,4 @@
-"""The numbers behind a report's charts, gallery and log tables, as plain lists for JSON."""
+"""The numbers behind a report's readouts, gallery and log tables, as plain lists for JSON."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from smoothcert.procedures.certificate import ABSTAIN
 PER_KIND = 12
 """images the gallery shows of each kind"""
 _POINTS = 400
+_COSTS = ("seconds", "images_per_second", "peak_memory")  # in the table of costs
+_MOST_CURVES = 12
 
 
 def curve(results: Results, top: float) -> dict[str, Any]:
@@ -83,7 +85,8 @@ def about_training(rows: Sequence[Mapping[str, Any]], hyperparameters: int | Non
     """Curves by epoch, and what they cost; None without a training log."""
     if not rows:
         return None
-    names = [k for k in rows[0] if k != "epoch" and all(_number(row.get(k)) for row in rows)]
+    named = [k for k in rows[0] if k != "epoch" and not k.startswith(_COSTS)]
+    names = [k for k in named if all(_number(row.get(k)) for row in rows)][:_MOST_CURVES]
     memory = [row[k] for row in rows for k in ("peak_memory_device", "peak_memory_process") if _number(row.get(k))]
     speed = [row["images_per_second"] for row in rows if _number(row.get("images_per_second"))]
     return {

@@ -15,6 +15,7 @@ from smoothcert.errors import InputError
 from smoothcert.paper import Row
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
+from smoothcert.report.check import Check, check_of
 from smoothcert.report.data import gallery
 
 _SIDE = 96  # pixels: larger pictures are made smaller
@@ -32,15 +33,19 @@ class Entry:
     """PNG by image index: see `gallery_images`"""
     paper: tuple[Row, ...] | None = None
     """printed rows to stand beside; None: those of the same setting"""
+    check: Check = field(default_factory=Check)
 
 
-def entry_of(results: Results, paper: tuple[Row, ...] | None, pictures: Mapping[int, bytes]) -> Entry:
-    """With the training log that lies beside the log, where there is one."""
+def entry_of(
+    results: Results, paper: tuple[Row, ...] | None, pictures: Mapping[int, bytes], public_key: Path | None = None
+) -> Entry:
+    """With the training log that lies beside the log, where there is one, and all certificates recomputed."""
     log = RunFolder(results.path.parent).training_log if results.path else None
     # A log beside its run's training belongs to it; a TSV log that happens to lie there does not.
     training = read_training_log(log) if log and log.exists() and results.header.stated else []
     recipe = results.header.recipe
-    return Entry(results, training, None if recipe is None else recipe.num_hyperparameters, pictures, paper)
+    hyperparameters = None if recipe is None else recipe.num_hyperparameters
+    return Entry(results, training, hyperparameters, pictures, paper, check_of(results, public_key))
 
 
 def gallery_images(results: Results) -> list[int]:

@@ -6,52 +6,36 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
-from smoothcert.analysis.beside_paper import BesidePaper, beside
+from smoothcert import __version__
+from smoothcert.analysis.beside_paper import BesidePaper
 from smoothcert.analysis.compare import Comparison, compare
-from smoothcert.analysis.metrics import Summary, default_radii, summarize
+from smoothcert.analysis.metrics import default_radii
 from smoothcert.analysis.names import told_apart
-from smoothcert.analysis.printed import rows_for
-from smoothcert.analysis.reduction import reductions
 from smoothcert.analysis.results import Results
-from smoothcert.analysis.setting import by_panel
 from smoothcert.analysis.tables import floored
 from smoothcert.errors import InputError
-from smoothcert.report.data import about_training, curve, embedded_rows
+from smoothcert.report.claim import CONFIDENCE, claim_of
+from smoothcert.report.data import curve, embedded_rows
+from smoothcert.report.drawn import curves_of, p_a_of, panels_of, training_of
 from smoothcert.report.entry import Entry
+from smoothcert.report.glossary import GLOSSARY
+from smoothcert.report.shown import Shown, shown_of
 
 MOST_ROWS = 20_000
 """rows embedded in one page, all logs together: about a megabyte, which a phone opens without a pause"""
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What the template shows of an entry, numbered from 1."""
-
-    number: int
-    results: Results
-    summary: Summary
-    reduced: list[str]
-    beside: list[BesidePaper]
-    training: dict[str, Any] | None
-    rows: int
-
-    @property
-    def stated(self) -> dict[str, Any]:
-        """the header, as the log writes it"""
-        return self.results.header.to_json()
-
-    @property
-    def missing(self) -> int:
-        """images asked for and not yet certified"""
-        return max(0, (self.summary.selected or 0) - self.summary.images)
-
-
-def render(entries: Sequence[Entry], title: str = "smoothcert report") -> str:
-    """The page as HTML."""
+def render(
+    entries: Sequence[Entry],
+    title: str = "smoothcert report",
+    radius: float | None = None,
+    confidence: float = CONFIDENCE,
+) -> str:
+    """The page as HTML; radius and confidence of the sentences at its head (see `claim_of`)."""
     import jinja2
 
     if not entries:
@@ -64,6 +48,8 @@ def render(entries: Sequence[Entry], title: str = "smoothcert report") -> str:
     environment.filters |= {
         "floored": floored,
         "percent": lambda share: "–" if share is None else f"{100 * share:.1f}",
+        "at_least": lambda share: f"{floored(100 * share, 1)} %",
+        "short_radius": lambda r: floored(r, 6).rstrip("0").rstrip("."),
         "signed": _signed,
         "breakable": _breakable,
         "distinct": _distinct,
@@ -71,19 +57,26 @@ def render(entries: Sequence[Entry], title: str = "smoothcert report") -> str:
     names = told_apart([e.results for e in entries])
     entries = [replace(e, results=results) for e, results in zip(entries, names, strict=True)]
     radii = sorted({0.0, *default_radii([e.results for e in entries])})
-    shown = [_shown(number, e, radii, MOST_ROWS // len(entries)) for number, e in enumerate(entries, 1)]
-    places = by_panel([e.results for e in entries])
-    panels = [{"title": ", ".join(words), "logs": [place + 1 for place in found]} for words, found in places.items()]
+    most = MOST_ROWS // len(entries)
+    shown = [
+        shown_of(number, e, radii, most, claim_of(e.results, radius, confidence)) for number, e in enumerate(entries, 1)
+    ]
+    panels = panels_of([e.results for e in entries])
+    payload = _payload(entries, shown, panels)
     return environment.from_string(page).render(
         title=title,
         logs=shown,
         radii=radii,
-        panels=panels,
+        panels=[panel | {"svg": curves_of(panel, shown)} for panel in panels],
+        p_a=p_a_of(payload["logs"]),
+        training=training_of(shown),
+        glossary=GLOSSARY,
+        version=__version__,
         paired=_paired([e.results for e in entries]),
         style=_Safe(style),
         script=_Safe(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data=_Safe(_json(_payload(entries, shown, panels))),
+        data=_Safe(_json(payload)),
     )
 
 
@@ -125,20 +118,6 @@ def _json(value: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _shown(number: int, entry: Entry, radii: list[float], most: int) -> _Shown:
-    results = entry.results
-    printed = rows_for(results) if entry.paper is None else entry.paper
-    return _Shown(
-        number,
-        results,
-        summarize(results, radii),
-        reductions(results),
-        [beside([results], row) for row in printed],
-        about_training(entry.training, entry.hyperparameters),
-        min(len(results), most),
-    )
-
-
 def _paired(everything: Sequence[Results]) -> list[tuple[int, Comparison]]:
     """Each log, by its number on the page, against the first, where they are of the same images."""
     found = []
@@ -150,7 +129,7 @@ def _paired(everything: Sequence[Results]) -> list[tuple[int, Comparison]]:
     return found
 
 
-def _payload(entries: Sequence[Entry], shown: Sequence[_Shown], panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _payload(entries: Sequence[Entry], shown: Sequence[Shown], panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
     pictures: dict[str, str] = {}
     logs = []
     for e, s in zip(entries, shown, strict=True):
