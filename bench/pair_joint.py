@@ -9,8 +9,8 @@ statistic T(e, b) that falls with both gives a sound bound [Buehler 1957],
 
 the largest of all bounds that rise with T. Proof: where R(X) > ρ(p), P_p[T ≥ T(X)] ≤ α, which happens with probability
 ≤ α. The true second class is one fixed class, and B is at least its count; T falls with B, so that count may stand for
-B. E ~ Bin(n, q) and, given E, B ~ Bin(E, p_B / q): P_p is a single sum. Its infimum is searched over q = 1 − p_A; here it
-is as good as that search: a measurement, not a certificate.
+B. E ~ Bin(n, q) and, given E, B ~ Bin(E, p_B / q): P_p is a single sum. Its infimum is searched over q = 1 − p_A; here
+it is as good as that search: a measurement, not a certificate.
 
     single, pair   the bounds of the library
     same order     T = the radius of `pair`: no bound that agrees with `pair` about which votes are better can be larger

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.running import smoothcert as command
 
@@ -23,6 +24,7 @@ from smoothcert.smoothed.votes import Voter
 ROOT = Path(__file__).parents[2]
 RUN = ROOT / "results" / "runs" / "mnist-consistency-fast-0.50-seed0"
 BUDGET = 5_000
+UNANIMOUS = np.eye(10, dtype=np.int64)[3]
 SMALL = {"budget": BUDGET, "n0": 50, "n": 2000, "every": 4, "dataset": "fake", "device": "cpu", "threads": 1}
 
 
@@ -92,7 +94,20 @@ def test_limit_and_a_lost_pilot_file_change_nothing(tmp_path, whole):
     assert read_certification(log).header == read_certification(whole).header
     pilot_path(log).unlink()
     certify(log).finish()
-    assert rows(log) == rows(whole)
+    assert rows(log) == rows(whole) and not pilot_path(log).exists()
+
+
+def test_pilot_votes_that_fall_otherwise_cannot_exceed_the_budget(tmp_path, monkeypatch):
+    """On another machine, say: unanimous ones ask for the most."""
+    log = tmp_path / "log.jsonl"
+    certify(log, limit=4).finish()
+    before = log.read_bytes()
+    pilot_path(log).unlink()
+    count = Voter.count
+    monkeypatch.setattr(Voter, "count", lambda self, *asked: count(self, *asked).sum(1, keepdims=True) * UNANIMOUS)
+    with pytest.raises(InputError, match="exceed the budget: choose another --out"):
+        certify(log).finish()
+    assert log.read_bytes() == before
 
 
 def test_pilot_votes_of_another_log_are_refused(tmp_path):

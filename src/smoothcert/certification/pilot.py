@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from smoothcert.files.reading import parse_json, read_bytes
 from smoothcert.files.writing import sole_owner, write_atomically
 from smoothcert.procedures.budget import Budgeted
 from smoothcert.procedures.evidence import Counts, Evidence
-from smoothcert.records.log import read_certification
+from smoothcert.records.log import CertificationLog, missing, read_certification
 from smoothcert.records.parts import files_of, to_read
 from smoothcert.records.selection import Selection
 from smoothcert.smoothed.classifier import SmoothedClassifier
@@ -45,52 +45,59 @@ def share_budget(
     """Draw n₀ votes of every selected image and share the budget out; yields how many images are done.
 
     A log that was begun has the plan in its header: it is gone on with, and nothing is planned twice. The pilot votes
-    stand in LOG.pilot until the log has them all. Without that file they are drawn again with each image: the same but
-    for a vote on a boundary of f, which may fall otherwise in another batch and ask for a few votes more or less.
+    stand in LOG.pilot until the log has them all. Without that file they are drawn again: the same but for a vote on a
+    boundary of f, which may fall otherwise in another batch. Should the plan then ask for more than the budget has
+    left, the log is not gone on with.
     """
     with sole_owner(log.parent, log.name):
-        return (yield from _shared_out(g, data, log, procedure, selection))
+        begun = files_of(to_read(log))
+        if begun:
+            return (yield from _gone_on_with(g, data, log, read_certification(begun[0]), procedure, selection))
+        images = selection.of(len(data))
+        procedure.require_affordable(len(images))
+        drawn = yield from _drawn(g, data, procedure, images)
+        planned = procedure.shared_out([evidence.pilot_errors for evidence in drawn.values()])
+        return _kept(pilot_path(log), planned, drawn)
 
 
-def _shared_out(
-    g: SmoothedClassifier, data: ImageSet, log: Path, procedure: Budgeted, selection: Selection
+def _gone_on_with(
+    g: SmoothedClassifier, data: ImageSet, log: Path, known: CertificationLog, wanted: Budgeted, selection: Selection
 ) -> Generator[int, None, Pilot]:
-    images, begun = selection.of(len(data)), files_of(to_read(log))
-    if begun:
-        return _gone_on_with(log, begun[0], procedure, selection, g.num_classes)
-    procedure.require_affordable(len(images))
-    votes, errors = dict[int, Counts](), list[int]()
-    at_once = max(1, _ROUND // procedure.n0)
+    before, path = known.header.procedure, pilot_path(log)
+    if not isinstance(before, Budgeted) or (before.n0, replace(before, plan=wanted.plan)) != (wanted.n0, wanted):
+        return Pilot(wanted, {})  # other settings, which are refused with all that differs
+    if known.header.selection != selection:
+        raise InputError(
+            f"{log}: its budget was shared out among {known.header.selected} images: choose another --out for others"
+        )
+    if path.exists():
+        return Pilot(before, _read(path, before.plan, g.num_classes))
+    drawn = yield from _drawn(g, data, before, missing(known))
+    spent = sum(sum(row["selection"].values()) + sum(row["estimation"].values()) for row in known.rows)
+    if spent + sum(before.n0 + before.plan[evidence.pilot_errors] for evidence in drawn.values()) > before.budget:
+        raise InputError(f"{path}: is lost, and pilot votes drawn again exceed the budget: choose another --out")
+    return _kept(path, before, drawn) if drawn else Pilot(before, {})
+
+
+def _drawn(
+    g: SmoothedClassifier, data: ImageSet, procedure: Budgeted, images: Sequence[int]
+) -> Generator[int, None, dict[int, Evidence]]:
+    found, at_once = dict[int, Evidence](), max(1, _ROUND // procedure.n0)
     for start in range(0, len(images), at_once):
         chosen = list(images[start : start + at_once])
         x, y = data.batch(torch.tensor(chosen))
-        found = g.votes(x, procedure.n0, stage="selection", index=chosen)
-        for index, label, counts in zip(chosen, y.tolist(), found, strict=True):
-            votes[index] = tuple(map(int, counts))
-            given = label if procedure.label_aware else None
-            errors.append(Evidence(votes[index], given=given).pilot_errors)
-        yield len(votes)
-    planned = procedure.shared_out(errors)
-    _write(pilot_path(log), planned, votes)
-    return Pilot(planned, votes)
+        votes = g.votes(x, procedure.n0, stage="selection", index=chosen)
+        for index, label, counts in zip(chosen, y.tolist(), votes, strict=True):
+            found[index] = Evidence(given=label if procedure.label_aware else None).selected(counts)
+        yield len(found)
+    return found
 
 
-def _gone_on_with(log: Path, begun: Path, wanted: Budgeted, selection: Selection, num_classes: int) -> Pilot:
-    header = read_certification(begun).header
-    if not isinstance(header.procedure, Budgeted) or header.procedure.n0 != wanted.n0:
-        return Pilot(wanted, {})  # other settings, which are refused with all that differs
-    if header.selection != selection:
-        raise InputError(
-            f"{log}: its budget was shared out among {header.selected} images: choose another --out for other images"
-        )
-    plan, path = header.procedure.plan, pilot_path(log)
-    planned = replace(wanted, plan=plan)
-    return Pilot(planned, _read(path, plan, num_classes) if path.exists() else {})
-
-
-def _write(path: Path, procedure: Budgeted, votes: Mapping[int, Counts]) -> None:
+def _kept(path: Path, procedure: Budgeted, drawn: Mapping[int, Evidence]) -> Pilot:
+    votes = {index: evidence.selection for index, evidence in drawn.items()}
     sparse = {i: {c: count for c, count in enumerate(counts) if count} for i, counts in votes.items()}
     write_atomically(path, json.dumps({"format": _FORMAT, "plan": procedure.plan, "votes": sparse}).encode())
+    return Pilot(procedure, votes)
 
 
 def _read(path: Path, plan: tuple[int, ...], num_classes: int) -> dict[int, Counts]:
