@@ -17,6 +17,7 @@ from smoothcert import InputError, certify_run
 from smoothcert.certification.pilot import pilot_path
 from smoothcert.certification.verify import verify
 from smoothcert.files.jsonl import encode, linked
+from smoothcert.noise import Gaussian
 from smoothcert.procedures.budget import Budgeted
 from smoothcert.records.log import read_certification
 from smoothcert.smoothed.votes import Voter
@@ -93,6 +94,8 @@ def test_limit_and_a_lost_pilot_file_change_nothing(tmp_path, whole):
     assert len(rows(log)) == 4 and pilot_path(log).exists()
     assert read_certification(log).header == read_certification(whole).header
     pilot_path(log).unlink()
+    with pytest.raises(InputError, match="other settings"):
+        certify(log, seed=1).finish()  # and none of its votes are left behind
     certify(log).finish()
     assert rows(log) == rows(whole) and not pilot_path(log).exists()
 
@@ -127,6 +130,10 @@ def test_another_budget_or_other_images_are_refused(tmp_path, whole):
         ({"budget": BUDGET + 1}, "other settings"),
         ({"budget": None}, "other settings"),
         ({"n0": 40}, "other settings"),
+        ({"n": 3000}, "other settings"),
+        ({"n": 1000}, "other settings"),
+        ({"noise": Gaussian(0.25)}, "other settings"),
+        ({"seed": 1}, "other settings"),
         ({"alpha": 0.01}, "other settings"),
         ({"every": 2}, "choose another --out"),
         ({"stop": 20}, "choose another --out"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ def _gone_on_with(
     g: SmoothedClassifier, data: ImageSet, log: Path, known: CertificationLog, wanted: Budgeted, selection: Selection
 ) -> Generator[int, None, Pilot]:
     before, path = known.header.procedure, pilot_path(log)
-    if not isinstance(before, Budgeted) or (before.n0, replace(before, plan=wanted.plan)) != (wanted.n0, wanted):
+    if not isinstance(before, Budgeted) or _settings(before) != _settings(wanted):
         return Pilot(wanted, {})  # other settings, which are refused with all that differs
     if known.header.selection != selection:
         raise InputError(
@@ -72,11 +72,17 @@ def _gone_on_with(
         )
     if path.exists():
         return Pilot(before, _read(path, before.plan, g.num_classes))
+    if known.header.seed not in (None, g.seed):
+        return Pilot(before, {})  # refused as well
     drawn = yield from _drawn(g, data, before, missing(known))
     spent = sum(sum(row["selection"].values()) + sum(row["estimation"].values()) for row in known.rows)
     if spent + sum(before.n0 + before.plan[evidence.pilot_errors] for evidence in drawn.values()) > before.budget:
         raise InputError(f"{path}: is lost, and pilot votes drawn again exceed the budget: choose another --out")
-    return _kept(path, before, drawn) if drawn else Pilot(before, {})
+    return Pilot(before, _selections(drawn))  # not kept: whether the log has this seed and model is yet to be seen
+
+
+def _settings(procedure: Budgeted) -> dict[str, Any]:
+    return procedure.header() | {"plan": None, "noise": procedure.noise}
 
 
 def _drawn(
@@ -94,10 +100,14 @@ def _drawn(
 
 
 def _kept(path: Path, procedure: Budgeted, drawn: Mapping[int, Evidence]) -> Pilot:
-    votes = {index: evidence.selection for index, evidence in drawn.items()}
+    votes = _selections(drawn)
     sparse = {i: {c: count for c, count in enumerate(counts) if count} for i, counts in votes.items()}
     write_atomically(path, json.dumps({"format": _FORMAT, "plan": procedure.plan, "votes": sparse}).encode())
     return Pilot(procedure, votes)
+
+
+def _selections(drawn: Mapping[int, Evidence]) -> dict[int, Counts]:
+    return {index: evidence.selection for index, evidence in drawn.items()}
 
 
 def _read(path: Path, plan: tuple[int, ...], num_classes: int) -> dict[int, Counts]:
