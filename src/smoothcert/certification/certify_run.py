@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Unpack
 
 from smoothcert.certification.crew import crew_of
+from smoothcert.certification.pilot import Pilot, pilot_path, share_budget
 from smoothcert.certification.run import certify_images
 from smoothcert.certification.target import ModelOptions, open_target
+from smoothcert.errors import InputError
 from smoothcert.machine.processes import place
 from smoothcert.machine.work import work
-from smoothcert.procedures.procedure import build
+from smoothcert.procedures.bound import bound_of
+from smoothcert.procedures.budget import Budgeted, unplanned
+from smoothcert.procedures.evidence import Counts
+from smoothcert.procedures.procedure import Procedure, build
 from smoothcert.records.row import Row
 from smoothcert.records.secret_seed import secret_seed_for
 from smoothcert.records.selection import Selection
@@ -50,6 +55,7 @@ def certify_run(
     bound: Literal["single", "pair"] = "single",
     radii: tuple[float, ...] | None = None,
     label_aware: bool = False,
+    budget: int | None = None,
     every: int = 1,
     start: int = 0,
     stop: int | None = None,
@@ -73,7 +79,8 @@ def certify_run(
         procedure: who decides how many votes an image gets; "paper" is CERTIFY of Cohen et al. (2019)
         bound: "pair" also bounds the second class, under Gaussian noise
         radii: the grid of "curve" and "adaptive"
-        label_aware: "curve" and "adaptive" judge the image's label instead of a guess
+        label_aware: "curve", "adaptive" and a budget judge the image's label instead of a guess
+        budget: votes for all selected images together: n0 of each decide how many of the rest it gets, at most n
         every: certify every k-th image
         start: first image
         stop: image to stop before
@@ -94,19 +101,48 @@ def certify_run(
     """
     selection = Selection(every, start, stop)
     target = open_target(run, **options)
-    how = build(procedure, target.noise, n0, n, alpha, bound=bound, radii=radii, label_aware=label_aware)
+    how: Procedure
+    if budget is None:
+        how = build(procedure, target.noise, n0, n, alpha, bound=bound, radii=radii, label_aware=label_aware)
+    else:
+        _refuse_beside_budget(procedure, radii, shard)
+        how = unplanned(target.noise, budget, n0, n, alpha, bound_of(bound), label_aware)
     crew, test_set = crew_of(place(), shard), target.images()
     log = target.log if out is None else Path(out)
     secret = secret_seed_for(log) if seed == "secret" else None
     g = target.smoothed(secret.number if secret is not None else int(seed), batch)
     wanted = len(selection.of(len(test_set))[:limit])
+    votes: Mapping[int, Counts] = {}
+    if isinstance(how, Budgeted):
+        pilot = yield from _shared_out(share_budget(g, test_set, log, how, selection), wanted)
+        how, votes = pilot.procedure, pilot.votes
     seen = correct = known = 0
     radius, so_far = 0.0, ""
-    for row in certify_images(g, test_set, log, how, selection, target.name, target.about, limit, crew, secret):
+    about = target.name, target.about
+    for row in certify_images(g, test_set, log, how, selection, *about, limit, crew, secret, votes):
         if row is not None:
             seen, correct, radius = seen + 1, correct + row["correct"], radius + row["radius"] * row["correct"]
             so_far = f"certified {100 * correct / seen:.1f}%" if how.floors_radii else f"ACR {radius / seen:.3f}"
             known += crew.todo is None  # rows of earlier calls come first
         left = wanted - known if crew.todo is None else crew.todo
         yield Certified(row, known + crew.written, known + left, so_far)
+    if votes and wanted == len(selection.of(len(test_set))):
+        pilot_path(log).unlink(missing_ok=True)  # the log has them all
     return log
+
+
+def _refuse_beside_budget(procedure: str, radii: tuple[float, ...] | None, shard: str | None) -> None:
+    if procedure != "paper" or radii is not None:
+        raise InputError("--budget plans the votes itself: leave out --procedure and --radii")
+    if shard is not None or place().size > 1:
+        raise InputError("--budget is shared out among all images by one process: leave out --shard and torchrun")
+
+
+def _shared_out(sharing: Generator[int, None, Pilot], wanted: int) -> Generator[Certified, None, Pilot]:
+    while True:
+        try:
+            done = next(sharing)
+        except StopIteration as end:
+            found: Pilot = end.value
+            return found
+        yield Certified(None, 0, wanted, f"pilot votes of {done:,} images")

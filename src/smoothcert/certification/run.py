@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from smoothcert.files.environment import environment
 from smoothcert.files.jsonl import refuse_other_settings, refuse_packed
 from smoothcert.machine.precision import float32_products, processor
 from smoothcert.models.network import declared
+from smoothcert.procedures.evidence import Counts
 from smoothcert.procedures.procedure import Procedure
 from smoothcert.records.header import Data, Header, header_of
 from smoothcert.records.log import CertificationLog, acr_of, read_certification, write_log, writer
@@ -39,15 +40,17 @@ def certify_images(
     limit: int | None = None,
     crew: Crew | None = None,
     secret: SecretSeed | None = None,
+    pilot: Mapping[int, Counts] | None = None,
 ) -> Iterator[Row | None]:
     """Yield every row of the log, old ones first, then new ones as they are certified and safely written.
 
     `about` is what there is to say of the model; `limit` ends after that many images of the selection, so that a
-    later call can go on; `secret` is where g has its seed from, if the log must not say it. When the images of this
-    process are done, its file is closed: see `files.jsonl`. Images that need fewer votes are finished earlier. In a
-    crew each process certifies images of its own and appends them to its own part of the log; the old rows are those
-    of all parts. While it is iterated the log is locked: a second caller gets InputError. Who leads a crew keeps the
-    lock until all are done, and gets None now and then while it waits for the others.
+    later call can go on; `secret` is where g has its seed from, if the log must not say it; `pilot` has selection
+    votes that were drawn before, by image. When the images of this process are done, its file is closed: see
+    `files.jsonl`. Images that need fewer votes are finished earlier. In a crew each process certifies images of its own
+    and appends them to its own part of the log; the old rows are those of all parts. While it is iterated the log is
+    locked: a second caller gets InputError. Who leads a crew keeps the lock until all are done, and gets None now and
+    then while it waits for the others.
     """
     crew = crew or Crew()
     if procedure.noise != g.noise:
@@ -85,7 +88,7 @@ def certify_images(
             yield from known
             done = {row["index"] for row in known}
             written = [] if mine_before is None else list(mine_before.rows)
-            mine = _open(g, data, crew.choose(images[:limit], done))
+            mine = _open(g, data, crew.choose(images[:limit], done), pilot or {})
             for image, certificate, seconds in g.certificates(procedure, mine, crew.room):
                 row = to_row(certificate, image.label, seconds)
                 rows.append(row)
@@ -125,8 +128,10 @@ def _is_part_of(old: Header, new: Header) -> bool:
     return same and set(old.images) <= set(new.images)
 
 
-def _open(g: SmoothedClassifier, data: ImageSet, indices: Iterable[int]) -> Iterator[Image]:
+def _open(
+    g: SmoothedClassifier, data: ImageSet, indices: Iterable[int], pilot: Mapping[int, Counts]
+) -> Iterator[Image]:
     for index in indices:
         x, y = data.batch(torch.tensor([index]))
         refuse_values_outside(declared(g.f).input_range, x)
-        yield Image(x[0], index, int(y[0]))
+        yield Image(x[0], index, int(y[0]), pilot.get(index, ()))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
+from smoothcert.procedures.budget import Budgeted
 from smoothcert.procedures.certificate import conclude
 from smoothcert.procedures.evidence import Counts, Evidence, Look
 from smoothcert.procedures.procedure import Procedure
@@ -47,8 +49,8 @@ def verify(path: Path, public_key: Path | None = None) -> Verification:
     That includes the radius, class, correctness, every count, and through them n, n₀, α and the noise of the header;
     tables of boundaries are computed anew. All images that the header selects must be there, the closing row must fit
     (a log that it does not fit is refused when it is read), the header must not contradict its own recipe unless it
-    says so, and a revealed seed must be the one committed to. Whether f cast these votes and the data set has these
-    labels `recompute` can tell.
+    says so, a revealed seed must be the one committed to, and a budget must be kept, and shared out as the pilot votes
+    say. Whether f cast these votes and the data set has these labels `recompute` can tell.
     """
     log = read_whole(path)
     header, problems, votes = log.header, list[tuple[int | None, str]](), 0
@@ -70,6 +72,8 @@ def verify(path: Path, public_key: Path | None = None) -> Verification:
     if missing(log):
         here = len(header.images) - len(missing(log))
         problems.append((None, f"{here} of {len(header.images)} selected images: INCOMPLETE"))
+    elif isinstance(header.procedure, Budgeted) and not problems:
+        problems += [(None, what) for what in _overspent(header.procedure, log.rows, votes, header.num_classes)]
     revealed = revealed_seed(log)
     if public_key is not None:
         refuse_unsigned(log, public_key)
@@ -96,7 +100,7 @@ def _row(row: Row, procedure: Procedure, num_classes: int) -> int:
     if label >= num_classes:
         raise InputError(f"label {label} is not one of the {num_classes} classes")
     selection, estimation = dense(row.get("selection"), num_classes), dense(row.get("estimation"), num_classes)
-    evidence = Evidence(selection if any(selection) else (), given=label if procedure.label_aware else None)
+    evidence = Evidence(selection if any(selection) else (), given=_given(row, procedure))
     if not evidence.selection and evidence.given is None:
         raise InputError("there are no selection votes, and no label was given")
     if "looks" in row:
@@ -111,6 +115,20 @@ def _row(row: Row, procedure: Procedure, num_classes: int) -> int:
     if row["correct"] != int(again.label == label):
         raise InputError(f"correct is {row['correct']}, with class {again.label} and label {label}")
     return again.votes
+
+
+def _overspent(procedure: Budgeted, rows: Sequence[Row], votes: int, num_classes: int) -> Iterator[str]:
+    """Whether more votes were drawn than the budget has, or the plan is not that of the pilot votes of these images."""
+    if votes > procedure.budget:
+        yield f"{votes:,} votes were drawn where the budget is {procedure.budget:,}"
+        return
+    pilots = [Evidence(dense(row.get("selection"), num_classes), given=_given(row, procedure)) for row in rows]
+    if procedure.shared_out([pilot.pilot_errors for pilot in pilots]) != procedure:
+        yield "its plan is not the one that its budget and these pilot votes give"
+
+
+def _given(row: Row, procedure: Procedure) -> int | None:
+    return row["label"] if procedure.label_aware else None
 
 
 def dense(votes: Votes | None, num_classes: int) -> Counts:

@@ -19,6 +19,7 @@ class Certify:
 
     paper is CERTIFY of Cohen et al. (2019). curve finds which radii of a grid are certified, with a tenth of the votes:
     for certified accuracies, not for an average radius. adaptive plans the votes of each image: for average radii.
+    --budget shares a number of votes out among all images: the average radius that so many votes can buy.
 
     Example: smoothcert certify runs/mnist-gaussian-0.50-seed0 --n 10000 --every 10
     """
@@ -39,8 +40,11 @@ class Certify:
     """grid of curve and adaptive (default: 0, 0.25, … as far as n votes reach)"""
     radius: float | None = None
     """ask only whether an image is robust at this radius: curve with this one radius, 1,000 to 10,000 votes an image"""
+    budget: int | None = None
+    """votes for all selected images together, spent where they add most to the average radius: n0 of each image decide
+    how many more it gets, at most n"""
     label_aware: bool = False
-    """curve, adaptive: judge the image's label instead of a guess; wrong images then count as abstained"""
+    """curve, adaptive, budget: judge the image's label instead of a guess; wrong images then count as abstained"""
     every: int = 1
     """certify every k-th image, such as 10: a fair sample, which the first images are not; a log of every 100th image
     is completed, and no image is certified twice"""
@@ -68,16 +72,16 @@ class Certify:
         if self.radius is not None:
             return self._of_one_radius()()
         start, stop = self.range or (0, None)
-        names = ("n0", "n", "alpha", "procedure", "bound", "radii", "label_aware", "every", "limit", "shard")
-        options = {name: getattr(self, name) for name in (*names, "seed", "batch")}
+        names = ("n0", "n", "alpha", "procedure", "bound", "radii", "label_aware", "budget", "every", "limit")
+        options = {name: getattr(self, name) for name in (*names, "shard", "seed", "batch")}
         work = certify_run(self.run, self.out, start=start, stop=stop, **options, **self.model.options(self.machine))
         log = shown(work, f"certify {Path(self.run).name}")
         if place().first:
             self._print(log)
 
     def _of_one_radius(self) -> Certify:
-        if self.radii is not None or self.procedure == "adaptive":
-            raise InputError("--radius asks about one radius: leave out --radii and --procedure")
+        if self.radii is not None or self.procedure == "adaptive" or self.budget is not None:
+            raise InputError("--radius asks about one radius: leave out --radii, --procedure and --budget")
         return replace(self, procedure="curve", radii=(self.radius or 0.0,), radius=None)
 
     def _print(self, log: Path) -> None:
@@ -91,7 +95,8 @@ class Certify:
         ((least, accuracy),) = s.certified_accuracy.items()
         where = "" if least == 0 else f" at radius {least:g}"
         votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_whole(log).rows]
-        kind = "" if self.procedure == "paper" and self.bound == "single" else f"{self.procedure}, {self.bound} bound, "
+        procedure = self.procedure if self.budget is None else f"budget {self.budget:,}"
+        kind = "" if procedure == "paper" and self.bound == "single" else f"{procedure}, {self.bound} bound, "
         recipe = results.header.recipe
         marked = f"  reduced run ({recipe.reduced})" if recipe is not None and recipe.reduced else ""
         parts = f" ({len(files_of(log))} files)" if files_of(log) != [log] else ""

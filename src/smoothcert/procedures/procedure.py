@@ -9,13 +9,13 @@ from smoothcert.errors import InputError, did_you_mean
 from smoothcert.noise import Noise
 from smoothcert.procedures.adaptive import Adaptive
 from smoothcert.procedures.bound import Bound, bound_of
+from smoothcert.procedures.budget import Budgeted
 from smoothcert.procedures.curve import Curve
 from smoothcert.procedures.evidence import Ask, Evidence
 from smoothcert.procedures.fixed import Fixed
-from smoothcert.procedures.radius import default_radii
+from smoothcert.procedures.radius import default_radii, require_drawable
 
 PROCEDURES = ("paper", "curve", "adaptive")
-MOST_VOTES = 10**7  # tables for more would take minutes and say next to nothing new: 0.5 σ more radius
 
 
 class Procedure(Protocol):
@@ -71,8 +71,7 @@ def build(
 
     exact=False: `adaptive` as in older logs.
     """
-    if n > MOST_VOTES:
-        raise InputError(f"n must be at most {MOST_VOTES:,}, not {n:,}")
+    require_drawable(n)
     if name == "paper":
         if radii is not None or label_aware:
             raise InputError("paper is CERTIFY as published: a grid of radii or the label has no place in it")
@@ -93,6 +92,10 @@ def procedure_of(header: Mapping[str, Any], noise: Noise) -> Procedure:
         whole = all(type(value) is int for value in (n0, n))
         if not (whole and type(alpha) is float and type(aware) is bool and type(header["bound"]) is str):
             raise InputError("n0 and n must be whole numbers, alpha a number, label_aware true or false")
+        if name == Budgeted.name:
+            return _budgeted(header, noise)
+        if "budget" in header or "plan" in header:
+            raise InputError(f"{name} has no budget and no plan")
         grid = None if radii is None else tuple(map(float, radii))
         if name != "paper" and grid is None:
             raise InputError("the radii of the grid are missing")
@@ -107,4 +110,15 @@ def procedure_of(header: Mapping[str, Any], noise: Noise) -> Procedure:
     differing = [key for key, value in found.header().items() if header.get(key) != value]
     if differing:
         raise InputError(f"the header's {', '.join(differing)} does not follow from its other settings")
+    return found
+
+
+def _budgeted(header: Mapping[str, Any], noise: Noise) -> Budgeted:
+    plan, budget, n = header["plan"], header["budget"], header["n"]
+    if type(plan) is not list or not all(type(number) is int for number in (budget, *plan)):
+        raise InputError("the plan must be a list of whole numbers, and the budget one")
+    bound, aware = bound_of(header["bound"]), header.get("label_aware", False)
+    found = Budgeted(noise, tuple(plan), budget, n, header["alpha"], bound, aware)
+    if found.n0 != header["n0"]:
+        raise InputError("the plan must have a number for 0, 1, …, n0 errors")
     return found

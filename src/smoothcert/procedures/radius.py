@@ -12,6 +12,8 @@ from smoothcert.noise import Noise
 from smoothcert.stats import error_bound, least_n
 from smoothcert.stats.pair import PairBound
 
+MOST_VOTES = 10**7  # tables for more would take minutes and say next to nothing new: 0.5 σ more radius
+
 
 def single_radius(noise: Noise, q_a: float) -> float | None:
     """R = noise.radius_from_error(q_a) where q_a ≥ 1 − p_A; None if q_a > 1/2."""
@@ -62,6 +64,11 @@ def largest_radius(noise: Noise, n: int, alpha: float) -> float:
 def round_down(radius: float) -> float:
     """A radius that arithmetic in float64 cannot have carried above the true one."""
     return float(np.nextafter(radius * (1 - 1e-9), 0.0)) if radius > 0 else 0.0
+
+
+def require_drawable(n: int) -> None:
+    if n > MOST_VOTES:
+        raise InputError(f"n must be at most {MOST_VOTES:,}, not {n:,}")
 
 
 def require_enough(n: int, alpha: float) -> None:

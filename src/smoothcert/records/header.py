@@ -19,7 +19,19 @@ from smoothcert.recipes.serialize import KINDS, to_dict
 from smoothcert.recipes.structure import require_table, structure
 from smoothcert.records.selection import Selection
 
-_OF_PROCEDURE = ("procedure", "bound", "radii", "label_aware", "table", "boundary", "n0", "n", "alpha")
+_OF_PROCEDURE = (
+    "procedure",
+    "bound",
+    "radii",
+    "label_aware",
+    "table",
+    "boundary",
+    "budget",
+    "plan",
+    "n0",
+    "n",
+    "alpha",
+)
 _MOST_CLASSES = 10**6
 _SHA256 = re.compile("[0-9a-f]{64}")
 

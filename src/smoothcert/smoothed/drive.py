@@ -11,7 +11,7 @@ from torch import Tensor
 
 from smoothcert.errors import InputError
 from smoothcert.procedures.certificate import Certificate, conclude
-from smoothcert.procedures.evidence import Ask, Evidence
+from smoothcert.procedures.evidence import Ask, Counts, Evidence
 from smoothcert.procedures.procedure import Procedure
 from smoothcert.smoothed.votes import Request, Voter, Votes
 
@@ -25,6 +25,8 @@ class Image:
     x: Tensor
     index: int
     label: int | None = None
+    selection: Counts = ()
+    """its selection votes, where they have been drawn before"""
 
 
 @dataclass(eq=False)
@@ -97,7 +99,7 @@ def _begin(procedure: Procedure, image: Image, num_classes: int) -> _Case:
     given = image.label if procedure.label_aware else None
     if procedure.label_aware and (given is None or not 0 <= given < num_classes):
         raise InputError(f"a label-aware procedure needs the label of every image, 0 to {num_classes - 1}")
-    evidence = Evidence(given=given)
+    evidence = Evidence(image.selection, given=given)
     ask = procedure.next(evidence)
     assert ask is not None  # nothing can be certified without a vote
     return _Case(image, evidence, ask, np.zeros(num_classes, np.int64))

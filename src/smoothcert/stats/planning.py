@@ -72,24 +72,32 @@ def plan_votes(
     certified radius on the published logs. R(n, z) is taken at the expected count. Plans reach from 100 to n
     votes, top-ups to 1.3 n. Nothing here bears on validity: any function of e₀ would do.
     """
-    from scipy.special import betainccinv, ndtr, ndtri
-
     if n0 < 1:
         raise InputError("n0 must be at least 1: the pilot needs a vote")
     cap = math.ceil(1.3 * n)
     empty = VotePlan(alpha, z, (), cap, (), exact)
     sizes = np.unique(np.geomspace(min(100, n), n, 150).round())
+    best = np.argmax(expected_radius(empty.levels[0], n0, sizes) - price * sizes, axis=1)
+    goals = tuple(_most_errors(error_rate(value), cap, empty.levels[1]) for value in z)
+    return VotePlan(alpha, z, tuple(int(size) for size in sizes[best]), cap, goals, exact)
+
+
+def expected_radius(alpha: float, n0: int, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """E[R(n, Z) | e₀] for e₀ = 0 … n₀ (rows) and every n of `sizes`, R in units of σ, Z flat on [−2, 6].
+
+    R(n, z) is taken at the expected count: for plans, not for promises.
+    """
+    from scipy.special import betainccinv, ndtr, ndtri
+
     prior = np.arange(-2.0, 6.0, 0.02)
     q = ndtr(-prior)
-    bound = betainccinv(sizes[:, None] * q + 1, sizes[:, None] * (1 - q), empty.levels[0])
+    bound = betainccinv(sizes[:, None] * q + 1, sizes[:, None] * (1 - q), alpha)
     radius = np.maximum(0.0, -ndtri(bound))  # (sizes, prior)
     e0 = np.arange(n0 + 1)[:, None]
     log_posterior = e0 * np.log(q) + (n0 - e0) * np.log1p(-q)  # (n0 + 1, prior)
     posterior = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
     posterior /= posterior.sum(axis=1, keepdims=True)
-    best = np.argmax(posterior @ radius.T - price * sizes, axis=1)
-    goals = tuple(_most_errors(error_rate(value), cap, empty.levels[1]) for value in z)
-    return VotePlan(alpha, z, tuple(int(size) for size in sizes[best]), cap, goals, exact)
+    return np.asarray(posterior @ radius.T)
 
 
 def top_up(plan: VotePlan, pilot_errors: ArrayLike, errors: ArrayLike) -> NDArray[np.bool_]:
