@@ -27,8 +27,9 @@ def commands_page() -> str:
     return "\n".join(
         (
             "# Commands\n",
-            "What `smoothcert COMMAND --help` prints, command by command. Exit codes: 0 done; 1 done, and the answer is",
-            "no, or some logs could not be read; 2 wrong input, in one line; 130 interrupted: the same command goes on.\n",
+            "What `smoothcert COMMAND --help` prints, command by command. Exit codes: 0 done; 1 done, and the answer",
+            "is no, or some logs could not be read; 2 wrong input, in one line; 130 interrupted: the same command",
+            "goes on.\n",
             "| command | what it does |\n|---|---|",
             *overview,
             "",

@@ -35,7 +35,7 @@ MODES = {
     "setup": {"run"},
 }
 _BLOCK = re.compile(
-    r"(?:^<!-- test: (?P<mode>\w+) ?(?P<more>.*?) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$"
+    r"(?:^<!-- test: (?P<mode>\w+) ?(?P<more>[^\n]*?) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$"
     r"|^<!-- setup\n(?P<setup>.*?)^-->$",
     re.M | re.S,
 )
