@@ -12,7 +12,7 @@ for name in smoothcert.__all__:
     getattr(smoothcert, name)
 RECIPE = """data = "fake"
 model = "lenet"
-epochs = 2
+epochs = 8
 lr = 0.02
 batch = 32
 schedule = { kind = "linear_decay" }
