@@ -34,7 +34,8 @@ test-slow: $(VENV)/.ready
 test-paper: $(VENV)/.ready
 	$(BIN)/pytest -m paper
 
-# The site, into site/: from docs/*.md, docstrings and --help, offline; any warning fails.
+# The site, into site/: from docs/*.md, docstrings and --help, offline; any warning fails
+# (not with -q: it would count none).
 docs: $(VENV)/.ready
 	$(BIN)/python -m mkdocs build --strict
 

@@ -1,5 +1,6 @@
 """Every code block of every page works: it is run, or at least could be given as it stands."""
 
+import contextlib
 import json
 import re
 import sys
@@ -96,7 +97,7 @@ def test_the_blocks_of(page, tmp_path, monkeypatch, capsys):
     try:
         for block in BLOCKS[page]:
             if block.mode != "later":
-                with where(block):
+                with named(block):
                     session.do(block)
     finally:
         for name in set(sys.modules) - before:  # two pages may have a file of the same name
@@ -104,18 +105,14 @@ def test_the_blocks_of(page, tmp_path, monkeypatch, capsys):
                 del sys.modules[name]
 
 
-class where:
+@contextlib.contextmanager
+def named(block):
     """Whatever fails says in which block."""
-
-    def __init__(self, block):
-        self.block = block
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if isinstance(error, Exception):
-            error.add_note(f"in the block at {self.block}")
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in the block at {block}")
+        raise
 
 
 @pytest.mark.parametrize("block", LATER, ids=str)
