@@ -8,7 +8,7 @@ TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 # Threads of several test processes would fight over the cores.
 TEST_ENV := OMP_NUM_THREADS=1
 
-.PHONY: demo test check format test-slow test-paper results bench fuzz crash faults clean
+.PHONY: demo test check format test-slow test-paper docs package results bench fuzz crash faults clean
 
 demo: $(VENV)/.ready
 	$(BIN)/smoothcert demo
@@ -33,6 +33,15 @@ test-slow: $(VENV)/.ready
 # says so and skips. SMOOTHCERT_RUNS=folder keeps the runs, so that it can be resumed.
 test-paper: $(VENV)/.ready
 	$(BIN)/pytest -m paper
+
+# The site, into site/: from docs/*.md, docstrings and --help, offline; any warning fails
+# (not with -q: it would count none).
+docs: $(VENV)/.ready
+	$(BIN)/python -m mkdocs build --strict
+
+# dist/: sdist and wheel; the wheel is tried in an environment of its own, with everything as constraints.txt pins it.
+package:
+	TORCH_INDEX=$(TORCH_INDEX) PYTHON=$(PYTHON) ./release/package.sh
 
 # Tables and figures of results/ and of the README, from the logs in results/runs alone.
 results: $(VENV)/.ready
@@ -59,7 +68,7 @@ faults: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/python -m fuzz.faults
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist build
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist build site
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "smoothcert needs Python 3.11 or newer")'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from results.run import Run, find_runs, of
@@ -15,6 +15,7 @@ from results.tables import (
     cifar10_table,
     equal_cost_table,
     fast_table,
+    front_table,
     main_table,
     order_table,
     wide_table,
@@ -24,7 +25,6 @@ from smoothcert.errors import InputError
 from smoothcert.figures.curves import Panel, plot_panels
 
 HERE = Path(__file__).parent
-IN_README = ("main table", "fast", "cifar10", "cifar10 fast")
 
 
 def draw(runs: Sequence[Run], title: str, beside_paper: Sequence[str], path: Path) -> None:
@@ -53,6 +53,12 @@ def replaced(text: str, name: str, block: str) -> str:
     return f"{before}{begin}{block}{end}{after}"
 
 
+def _filled(text: str, blocks: Mapping[str, str]) -> str:
+    for name, block in blocks.items():
+        text = replaced(text, name, block)
+    return text
+
+
 def build(source: Path, out: Path, readme: Path) -> None:
     """Write page, cells and figure to `out`, and what the front page shows into `readme`."""
     runs = find_runs(source / "runs")
@@ -65,10 +71,9 @@ def build(source: Path, out: Path, readme: Path) -> None:
         "cifar10 fast": wide_table(runs),
         "environment": environments(runs),
     }
-    page, front = (source / "README.md").read_text(), readme.read_text()
-    for name, block in blocks.items():
-        page = replaced(page, name, block)
-        front = replaced(front, name, block) if name in IN_README else front
+    page = _filled((source / "README.md").read_text(), blocks)
+    on_front = {"main table": front_table(runs), "cifar10": blocks["cifar10"]}
+    front = _filled(readme.read_text(), on_front)
     (out / "README.md").write_text(page)
     (out / "cells.csv").write_text(all_cells(runs))
     draw([*of(runs, (*CHEAP, "consistency-fast"))], "MNIST", CHEAP, out / "mnist.png")

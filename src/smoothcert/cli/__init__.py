@@ -6,7 +6,7 @@ import errno
 import keyword
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
@@ -76,7 +76,7 @@ def _run(given: list[str]) -> None:
         print(_overview())
         return
     if given[0] in ("-V", "--version", "version"):
-        print(f"smoothcert {__version__}")
+        print(_version())
         return
     name = given[0]
     if name not in COMMANDS:
@@ -84,10 +84,8 @@ def _run(given: list[str]) -> None:
         raise InputError(f"unknown {kind} {name!r}{did_you_mean(name, COMMANDS)} (see smoothcert --help)")
     from smoothcert.cli.parse import parse
 
-    module = name.replace("-", "_") + "_" * keyword.iskeyword(name)
-    command = getattr(import_module(f"smoothcert.cli.{module}"), name.title().replace("-", ""))
     try:
-        call = parse(command, f"smoothcert {name}", given[1:])
+        call = parse(command_class(name), f"smoothcert {name}", given[1:])
         if place().size > 1 and name not in SHARED:
             raise InputError(f"torchrun is for {' and '.join(SHARED)}: start `smoothcert {name}` without it")
     except InputError:
@@ -95,6 +93,21 @@ def _run(given: list[str]) -> None:
             _leave(2)  # all processes were called alike: the first one says what is wrong
         raise
     call()
+
+
+def command_class(name: str) -> type[Callable[[], None]]:
+    """The dataclass behind a command; only its own file is imported."""
+    module = name.replace("-", "_") + "_" * keyword.iskeyword(name)
+    command: type[Callable[[], None]] = getattr(
+        import_module(f"smoothcert.cli.{module}"), name.title().replace("-", "")
+    )
+    return command
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return f"smoothcert {__version__} (torch {version('torch')})"  # not by importing torch, which takes seconds
 
 
 def _overview() -> str:
