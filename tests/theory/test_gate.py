@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from tests.analysis.made import ABOUT, curve_about, results
 
 from smoothcert.analysis.gate import at_least, no_worse
 from smoothcert.errors import InputError
 from smoothcert.records.header import Data
 from smoothcert.records.selection import Selection
 from smoothcert.stats.paired_shares import paired_difference_bound
-from tests.analysis.made import ABOUT, curve_about, results
 
 ALPHA = 0.05
 

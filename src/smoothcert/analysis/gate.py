@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -168,5 +168,5 @@ def _with_missing(results: Results, baseline: Results) -> Results:
     index, label = baseline.index[lacks], baseline.label[lacks]
     nothing = {"predict": np.full(len(index), ABSTAIN), "radius": np.zeros(len(index)), "correct": index < 0}
     more = {"index": index, "label": label, **nothing}
-    columns = {c: np.concatenate([getattr(results, c), values]) for c, values in more.items()}
+    columns: dict[str, Any] = {c: np.concatenate([getattr(results, c), values]) for c, values in more.items()}
     return replace(results, **columns, seconds=None, estimation=None)

@@ -99,7 +99,7 @@ def certify_run(
     log = target.log if out is None else Path(out)
     secret = secret_seed_for(log) if seed == "secret" else None
     g = target.smoothed(secret.number if secret is not None else int(seed), batch)
-    wanted = len(selection.of(len(test_set))[:limit])
+    wanted = len(selection.fair(len(test_set))[:limit])
     seen = correct = known = 0
     radius, so_far = 0.0, ""
     for row in certify_images(g, test_set, log, how, selection, target.name, target.about, limit, crew, secret):

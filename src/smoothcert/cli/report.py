@@ -48,6 +48,5 @@ class Report:
                 rows = None if word == "auto" else () if word == "none" else (find_row(word),)
                 pictures = {} if self.no_pictures else gallery_pictures(results, self.data)
                 entries.append(entry_of(results, rows, pictures))
-            self.out.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(self.out, render(entries, self.title).encode())
             print(self.out)

@@ -15,9 +15,8 @@ _LEAVING = 1.0  # seconds: more than enough for one of several owners to leave
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """After a crash at any moment `path` holds either its old bytes or the new ones."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path.parent}: no such folder: make it first, or choose another file")
+    """After a crash at any moment `path` holds either its old bytes or the new ones; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         with temporary.open("wb") as file:

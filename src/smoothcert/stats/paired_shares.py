@@ -23,7 +23,7 @@ def paired_difference_bound(only_one: int, only_other: int, images: int, delta: 
     >>> round(paired_difference_bound(60, 40, 10_000, 0.05), 5), round(paired_difference_bound(0, 0, 1000, 0.05), 4)
     (0.00016, -0.0053)
     """
-    if min(only_one, only_other) < 0 or not 1 <= images or only_one + only_other > images:
+    if min(only_one, only_other) < 0 or images < 1 or only_one + only_other > images:
         raise InputError(f"{only_one} and {only_other} of {images} images: that cannot be")
     if not 0 < delta < 1:
         raise InputError("1 - confidence must lie strictly between 0 and 1")
