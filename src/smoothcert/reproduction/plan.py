@@ -79,18 +79,26 @@ class Task:
     folder: Path
 
     def finished_log(self) -> Path | None:
-        """The log with every certificate that is asked for, perhaps packed; the weights may be gone."""
+        """The log with every certificate that is asked for, perhaps packed; the weights may be gone.
+
+        The seed of its noise may be any: what is certified is the same model.
+        """
         run = RunFolder(self.folder)
         log = to_read(run.certification_log)
         if not self.item.certified or not files_of(log):
             return None
+        from smoothcert.data import splits
+
         found = read_whole(log)
-        header, wanted = found.header, procedure_for(self.recipe, self.certification)
-        as_asked = (header.recipe, header.procedure, header.selection, header.seed, header.precision) == (
-            (self.recipe, wanted, Selection(self.certification.every), self.recipe.seed, self.recipe.precision)
+        header = found.header
+        own = header.recipe == self.recipe and not header.departures() and header.data is not None
+        asked = (
+            procedure_for(self.recipe, self.certification),
+            Selection(self.certification.every),
+            splits(self.recipe.held_out)[1],
         )
-        own = as_asked and header.data is not None and header.data.name == self.recipe.data
-        same = own and run.recipe.exists() and run.read_recipe() == self.recipe
+        here = (header.procedure, header.selection, header.data and header.data.split)
+        same = own and here == asked and run.recipe.exists() and run.read_recipe() == self.recipe
         return log if same and not missing(found) else None
 
     def progress(self) -> Progress:

@@ -15,7 +15,7 @@ from smoothcert.analysis import Results, read_results, summarize
 from smoothcert.analysis.beside_paper import BesidePaper, beside
 from smoothcert.analysis.reduction import reductions
 from smoothcert.certification.certify_run import Certified, certify_run
-from smoothcert.data import load
+from smoothcert.data import load, splits
 from smoothcert.errors import InputError
 from smoothcert.figures.curves import plot_panels
 from smoothcert.figures.gaps import plot_gaps
@@ -137,7 +137,8 @@ def reproduce(
                 done.append(task)
                 continue
             # Before it is trained: what lacks data leaves no folder behind.
-            images = len(load(task.recipe.data, "test", where.get("data"), where.get("workers")))
+            split = splits(task.recipe.held_out)[1]
+            images = len(load(task.recipe.data, split, where.get("data"), where.get("workers")))
             if every is not None:
                 Selection(every).fair(images)
             yield from _train(task, where)
