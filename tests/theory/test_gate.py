@@ -1,7 +1,8 @@
 """The gate lets through what does not hold with probability at most 1 − confidence: exact sums over all counts.
 
-Seen red: two-sided instead of one-sided bounds' levels, the level of another bound (.9 δ and .1 δ exchanged for δ
-each), ψ⁻ and ψ⁺ exchanged, missing images left out, "only one" and "only other" exchanged.
+Seen red: the count instead of its bound, the bound of these images for the population's, ψ⁻ and ψ⁺ exchanged, θ⁻ at
+2 δ, "only one" and "only other" exchanged, a two-sided level, missing images left out. Not noticed: δ for θ⁻ and for
+ψ± each, because the bound has that much to spare at so few images; there the proof is what counts.
 """
 
 from dataclasses import replace

@@ -61,11 +61,12 @@ class Check:
             beside = no_worse(results, read_results(self.compare), self.radius, self.margin, level)
         holds = all(found.holds for found in (required, beside) if found is not None)
         if self.json:
-            about = {"log": str(self.log), "holds": holds, "confidence": level}
-            about |= {"at_least": required and asdict(required) | {"holds": required.holds}}
+            about = {"log": str(self.log), "holds": holds, "confidence": level, "at_least": None, "compare": None}
+            if required is not None:
+                about["at_least"] = {**asdict(required), "holds": required.holds}
             if beside is not None:
                 about["compare"] = {"baseline": str(self.compare), **asdict(beside), "holds": beside.holds}
-            print_json({"compare": None} | about)
+            print_json(about)
         else:
             said = [*([_required(required)] if required else []), *([_beside(beside, self.compare)] if beside else [])]
             word = "holds" if holds else "FALLS SHORT"
