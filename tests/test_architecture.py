@@ -62,6 +62,7 @@ MAY_USE = {
         "analysis",
         "figures",
         "paper",
+        "procedures",
         "attacks",
         "data",
         "noise",

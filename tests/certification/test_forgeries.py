@@ -258,7 +258,7 @@ def test_another_noise_that_was_asked_for_is_stated(made, tmp_path):
     certify_run(made / "run", log, n=50, every=10, noise=Gaussian(0.25), threads=1).finish()
     done = smoothcert("verify", log, "--json", cwd=tmp_path)
     assert done.returncode == 0
-    assert json.loads(done.stdout)["changed"] == ["noise Gaussian(sigma=0.25) instead of Gaussian(sigma=0.5)"]
+    assert json.loads(done.stdout)[0]["changed"] == ["noise Gaussian(sigma=0.25) instead of Gaussian(sigma=0.5)"]
 
 
 def test_old_logs_are_accepted_as_without_closing_row(made, tmp_path):

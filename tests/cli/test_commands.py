@@ -107,12 +107,12 @@ def test_tables_plots_and_predictions_of_a_run(trained):
     assert (trained / "p.svg").read_text().lstrip().startswith("<?xml")
     done = smoothcert("predict", "run", "--every", "10", "--n", "100", cwd=trained)
     assert re.search(r"4 images  correct [\d.]+%  abstained \d", done.stdout)
-    rows = smoothcert("predict", "run", "--every", "10", "--n", "100", "--json", cwd=trained).stdout.splitlines()
-    rows = [json.loads(row) for row in rows]
+    rows = smoothcert("predict", "run", "--every", "10", "--n", "100", "--json", cwd=trained).stdout
+    rows = json.loads(rows)
     assert [row["image"] for row in rows] == ["0", "10", "20", "30"]
     (seed,) = {row["seed"] for row in rows}
     again = ["predict", "run", "--every", "10", "--n", "100", "--seed", str(seed)]
-    assert [json.loads(row) for row in smoothcert(*again, "--json", cwd=trained).stdout.splitlines()] == rows
+    assert json.loads(smoothcert(*again, "--json", cwd=trained).stdout) == rows
     assert f"seed={seed})" in smoothcert(*again, cwd=trained).stdout
     assert re.search(r"seed=(\d+)\)", done.stdout)[1] != str(seed)  # fresh in each call
 

@@ -1,14 +1,16 @@
 """recipes, show, train --set --scale, and reproduce from a plan to a verdict, reduced and on fake data."""
 
 import json
+import re
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from smoothcert import paper
-from smoothcert.analysis import Results
+from smoothcert.analysis import Results, read_results
 from smoothcert.analysis.beside_paper import beside
 from smoothcert.analysis.verdict import judge
 from smoothcert.errors import InputError
@@ -261,3 +263,61 @@ def test_what_show_prints_can_be_trained(tmp_path):
     assert "runs/mine+lr=0.02+batch=64-seed0  1 epochs" in done.stdout and "reduced run (scale 0.01" in done.stdout
     with pytest.raises(InputError):
         from_dict({"reduced": "x"})
+
+
+RUNS = Path(__file__).parents[2] / "results" / "runs"
+PUBLISHED = sorted(path.name for path in RUNS.iterdir())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_run_is_found_packed_and_without_weights_and_nothing_is_done_again(name, tmp_path, monkeypatch):
+    """By the protocol of results/: the recipe's name, every 100th image, n = 100,000."""
+
+    def not_here(*_, **__):
+        raise AssertionError("nothing is to be trained, certified or loaded")
+
+    for verb in ("train", "certify_run", "load"):
+        monkeypatch.setattr(f"smoothcert.reproduction.reproduce.{verb}", not_here)
+    found = re.fullmatch(r"((?:mnist|cifar10)(?:-resnet20)?)-(.+)-([\d.]+?)(?:-reduced([\d.]+))?-seed(\d)", name)
+    recipe, scale, seed = "/".join(found.group(1, 2, 3)), found[4], found[5]
+    before = {path: path.stat().st_mtime_ns for path in RUNS.rglob("*")}
+    every, n = read_protocol(RUNS / name)
+    call = ["reproduce", recipe, "--every", every, "--n", n, "--seeds", seed, "--out", RUNS]
+    call += ["--scale", scale] if scale else []
+    done = json.loads(smoothcert(*call, "--json", cwd=tmp_path).stdout)
+    (acr,) = {entry["acr"] for entry in done["unprinted"]} or {row["cells"][0]["ours"] for row in done["rows"]}
+    assert acr == pytest.approx(read_results(RUNS / name).acr) and not done["skipped"]
+    (entry,) = json.loads(smoothcert(*call, "--dry-run", "--json", cwd=tmp_path).stdout)
+    assert entry["trained"] and entry["certified"] == entry["selected"] and entry["training_hours"] == 0
+    assert {path: path.stat().st_mtime_ns for path in RUNS.rglob("*")} == before and not list(tmp_path.iterdir())
+
+
+def read_protocol(run):
+    header = read_results(run).header
+    return header.selection.every, header.n
+
+
+def test_a_published_run_says_its_verdict(tmp_path):
+    done = smoothcert("reproduce", "mnist/consistency/1.00", "--every", 100, "--out", RUNS, cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("found ")
+    assert "[7:" in done.stdout and done.stdout.endswith("5 rows: 5 agrees\n")
+    done = smoothcert("reproduce", "mnist/consistency-fast/0.50", "--every", 100, "--out", RUNS, cwd=tmp_path)
+    assert "in no table of the paper: ACR 1.633 ± 0.046" in done.stdout and "0 rows" not in done.stdout
+
+
+@pytest.mark.parametrize("other", [["--every", "50"], ["--every", "100", "--n", "5000"], ["--seeds", "1"]])
+def test_a_published_run_of_other_settings_is_not_taken_for_it(tmp_path, other):
+    said = fails("reproduce", "mnist/consistency/0.50", *other, "--data", "nowhere", "--out", RUNS, cwd=tmp_path)
+    assert "nothing could be reproduced" in said and "data fetch mnist" in said
+
+
+def test_the_protocol_can_be_chosen(tmp_path):
+    fake = ["reproduce", "mnist/gaussian/0.50", "--set", "data=fake", "batch=64", "--scale", "0.02", "--device", "cpu"]
+    done = smoothcert(*fake, "--every", 20, "--n", 200, "--procedure", "adaptive", cwd=tmp_path)
+    assert done.returncode == 0, done
+    (log,) = tmp_path.glob("runs/*/certify.jsonl")
+    header = read_certification(log).header
+    assert (header.n, header.selection.every, header.procedure.name) == (200, 20, "adaptive")
+    (entry,) = json.loads(smoothcert(*fake, "--every", 20, "--n", 200, "--dry-run", "--json", cwd=tmp_path).stdout)
+    assert entry["certification"] == {"n0": 100, "n": 200, "alpha": 0.001, "every": 20, "procedure": "paper"}
+    assert not list(tmp_path.rglob("*.lock"))

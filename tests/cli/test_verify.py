@@ -55,5 +55,5 @@ def test_an_edited_certificate_is_named_and_the_command_fails(log, capsys):
     assert call("verify", log) == 1
     assert "image 0: predict is 1" in capsys.readouterr().out
     assert call("verify", log, "--json") == 1
-    found = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(capsys.readouterr().out)
     assert found["problems"][0]["index"] == 0 and found["rows"] == 1

@@ -12,6 +12,7 @@ from smoothcert.analysis.metrics import summarize
 from smoothcert.analysis.reduction import reductions
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
+from smoothcert.files.finite import finite
 from smoothcert.paper import Row
 
 
@@ -82,12 +83,3 @@ def _numbers(results: Results, row: Row) -> dict[float | None, tuple[float, floa
         if share is not None:
             found[radius] = 100 * share, 100 * math.sqrt(share * (1 - share) / len(results))
     return found
-
-
-def finite(value: Any) -> Any:
-    """The value with None for every float that is not a finite number."""
-    if isinstance(value, dict):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, tuple):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
+from typing import Any
 
 from smoothcert.analysis.metrics import Summary
 from smoothcert.recipes import to_dict
@@ -105,20 +106,22 @@ def latex(summaries: Sequence[Summary]) -> str:
 
 
 def as_json(summaries: Sequence[Summary]) -> str:
-    """A list of objects; a radius is written as the shortest decimal that names it, an unknown number as null."""
-    listed = []
-    for s in summaries:
-        entry = asdict(s) | {"noise": None if s.noise is None else to_dict(s.noise)}
-        entry["certified_accuracy"] = _by_name(s.certified_accuracy)
-        if s.assured is None:
-            del entry["assured"]
-        else:
-            entry["assured"]["of_these_images"] = _by_name(s.assured.of_these_images)
-            entry["assured"]["of_the_population"] = _by_name(s.assured.of_the_population)
-        if not math.isfinite(s.acr_standard_error):
-            entry["acr_standard_error"] = None
-        listed.append(entry)
-    return json.dumps(listed, indent=2) + "\n"
+    """A list of objects; an unknown number is null."""
+    return json.dumps([as_dict(s) for s in summaries], indent=2) + "\n"
+
+
+def as_dict(s: Summary) -> dict[str, Any]:
+    """As JSON has it; a radius is written as the shortest decimal that names it."""
+    entry = asdict(s) | {"noise": None if s.noise is None else to_dict(s.noise)}
+    entry["certified_accuracy"] = _by_name(s.certified_accuracy)
+    if s.assured is None:
+        del entry["assured"]
+    else:
+        entry["assured"]["of_these_images"] = _by_name(s.assured.of_these_images)
+        entry["assured"]["of_the_population"] = _by_name(s.assured.of_the_population)
+    if not math.isfinite(s.acr_standard_error):
+        entry["acr_standard_error"] = None
+    return entry
 
 
 def _by_name(shares: Mapping[float, float | None]) -> dict[str, float | None]:

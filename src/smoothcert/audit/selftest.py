@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Unpack
 
@@ -15,6 +15,7 @@ from smoothcert.audit.noise_law import SHAPES, check_noise
 from smoothcert.audit.repeats import STREAMS, check_refusals, check_streams, check_votes
 from smoothcert.errors import InputError
 from smoothcert.machine.device import Where, prepare
+from smoothcert.machine.work import work
 from smoothcert.noise import NOISES, Noise
 
 FALSE_ALARM = 1e-6  # of a whole self-test, whatever the number of its checks
@@ -51,31 +52,55 @@ class Suite:
     largest: dict[str, float] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Check]:
+        for part in self.parts():
+            yield from part
+
+    def parts(self) -> list[Iterable[Check]]:
+        """Nothing is drawn before a part is iterated."""
         noises: dict[str, Noise] = {name: law(0.5) for name, law in NOISES.items()}  # type: ignore[call-arg]
-        yield from check_rules()
-        yield from check_anytime()
-        yield from check_procedures()
+        parts: list[Iterable[Check]] = [check_rules(), check_anytime(), check_procedures()]
         for noise in noises.values():
-            yield from check_theorem(noise)
-            yield from check_votes(noise, self.seed, self.device)
-        yield from check_refusals(noises["gaussian"], self.device)
+            parts += [check_theorem(noise), check_votes(noise, self.seed, self.device)]
+        parts.append(check_refusals(noises["gaussian"], self.device))
         for shape in self.shapes:
             for number, (name, noise) in enumerate(noises.items()):
                 own = self.seed + 10 * number  # laws share draws of one seed
-                found, largest = check_noise(noise, self.votes, own, self.device, shape)
-                self.largest[name] = max(largest, self.largest.get(name, 0.0))
-                yield from found
+                parts.append(self._law(name, noise, own, shape))
                 if shape == self.shapes[0]:
-                    yield from check_all_coverage(noise, self.points, own, self.device)
-        yield from check_streams(self.seed, self.device, self.streams)
+                    parts.append(check_all_coverage(noise, self.points, own, self.device))
+        return [*parts, check_streams(self.seed, self.device, self.streams)]
+
+    def _law(self, name: str, noise: Noise, seed: int, shape: tuple[int, ...]) -> Iterator[Check]:
+        found, largest = check_noise(noise, self.votes, seed, self.device, shape)
+        self.largest[name] = max(largest, self.largest.get(name, 0.0))
+        yield from found
 
 
-def selftest(votes: int = 4500, points: int = 300, seed: int = 0, **where: Unpack[Where]) -> Selftest:
+@dataclass(frozen=True)
+class Checked:
+    """A part of the self-test is done."""
+
+    done: int
+    total: int
+    checks: int
+    """until now"""
+
+    def __str__(self) -> str:
+        return f"{self.checks} checks"
+
+
+@work
+def selftest(
+    votes: int = 4500, points: int = 300, seed: int = 0, **where: Unpack[Where]
+) -> Generator[Checked, None, Selftest]:
     """`votes` noises of 784 numbers and `points` certificates of a linear classifier for each law, and the rest."""
     if votes < 100 or points < 10:
         raise InputError("--votes must be at least 100 and --points at least 10: fewer test nothing")
     suite = Suite(votes, points, seed, prepare(where))
     if votes < Suite.votes:  # the other parts are made smaller alike
         suite.streams, suite.shapes = STREAMS * votes // Suite.votes, SHAPES[:2]
-    checks = tuple(suite)
-    return Selftest(suite.device.type, checks, suite.largest)
+    parts, checks = suite.parts(), list[Check]()
+    for done, part in enumerate(parts, 1):
+        checks += part
+        yield Checked(done, len(parts), len(checks))
+    return Selftest(suite.device.type, tuple(checks), suite.largest)

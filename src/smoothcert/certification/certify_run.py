@@ -111,7 +111,7 @@ def certify_run(
     log = target.log if out is None else Path(out)
     secret = secret_seed_for(log) if seed == "secret" else None
     g = target.smoothed(secret.number if secret is not None else int(seed), batch)
-    wanted = len(selection.of(len(test_set))[:limit])
+    wanted = len(selection.fair(len(test_set))[:limit])
     votes: Mapping[int, Counts] = {}
     if isinstance(how, Budgeted):
         pilot = yield from _shared_out(share_budget(g, test_set, log, how, selection), wanted)

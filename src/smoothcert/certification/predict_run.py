@@ -17,6 +17,7 @@ from smoothcert.data.image import decoded
 from smoothcert.errors import InputError
 from smoothcert.files.reading import parse_array, read_bytes
 from smoothcert.machine.work import work
+from smoothcert.procedures.prediction import require_votes
 from smoothcert.records.selection import Selection
 from smoothcert.smoothed.classifier import fresh_seed
 
@@ -79,6 +80,7 @@ def predict_run(
     """
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be at least 1, not {limit}")
+    require_votes(n, alpha)
     target = open_target(run, **options)
     g = target.smoothed(fresh_seed(target.noise) if seed is None else seed)
     found: list[Predicted] = []
@@ -86,7 +88,7 @@ def predict_run(
         total, given = len(images), _files(target, [Path(image) for image in images])
     else:
         test_set = target.images()
-        chosen = Selection(every).of(len(test_set))[:limit]
+        chosen = Selection(every).fair(len(test_set))[:limit]
         total, given = len(chosen), _of_test_set(test_set, chosen)
     for name, index, x, label in given:
         found.append(Predicted(name, label, g.predict(x, n, alpha, index=index), len(found) + 1, total))

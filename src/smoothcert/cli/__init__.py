@@ -23,6 +23,7 @@ COMMANDS = {
     "certify": "certify a run, or any model, on a test set",
     "merge": "join the parts of a log that several processes wrote",
     "predict": "predict with a smoothed classifier",
+    "check": "a gate for CI: is the certified accuracy high enough, or no worse than before?",
     "verify": "compute a log's certificates again from its votes, without the model",
     "reveal": "write the secret seed of a finished log into it",
     "sign": "sign a finished log, or make a key to sign with",

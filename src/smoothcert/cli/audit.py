@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +12,7 @@ from tyro.conf import Positional
 
 from smoothcert.cli.options.machine import Machine
 from smoothcert.cli.options.model import Model
+from smoothcert.cli.options.progress import Progress
 
 if TYPE_CHECKING:
     from smoothcert.audit.judgement import AuditVerdict
@@ -53,22 +53,23 @@ class Audit:
     out: Path | None = None
     """the audit's own log (default: audit.jsonl beside the certification log); called again, it goes on there"""
     json: bool = False
-    """print one JSON object"""
+    """print one JSON document"""
+    progress: Progress = "auto"
     model: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
         from smoothcert.audit.audit_run import audit_run
-        from smoothcert.cli.display import shown
+        from smoothcert.cli.display import print_json, shown
 
         names = ("images", "votes", "steps", "restarts", "views", "box", "seed", "radius_factor")
         options = {name: getattr(self, name) for name in names}
         work = audit_run(self.run, self.log, self.out, **options, **self.model.options(self.machine))
-        done = shown(work, f"audit {Path(self.run).name}")
+        done = shown(work, f"audit {Path(self.run).name}", self.progress)
         found = done.verdict
         if self.json:
             about = {"run": self.run, "log": str(done.log), "radius_factor": self.radius_factor, "votes": self.votes}
-            print(jsonlib.dumps(about | asdict(found) | {"sound": found.sound, "rows": done.rows}))
+            print_json(about | asdict(found) | {"sound": found.sound, "rows": done.rows})
         else:
             self._print(done.rows, found, done.noise.norm, done.out)
         if not found.sound:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from smoothcert.cli.display import print_table
+from smoothcert.cli.display import print_json, print_table
 
 if TYPE_CHECKING:
     from smoothcert.analysis.beside_paper import BesidePaper
@@ -21,7 +20,7 @@ def print_attack_settings(as_json: bool) -> None:
 
     lines = attack_settings_beside_paper()
     if as_json:
-        print(json.dumps(lines, indent=2))
+        print_json(lines)
         return
     keys = ("steps", "epsilon", "m")
     rows = [[x["recipe"], *(f"{x[who][key]:g}" for key in keys for who in ("ours", "paper"))] for x in lines]
@@ -36,7 +35,7 @@ def print_gaps(done: Reproduction, image: int, as_json: bool) -> None:
     wrong = {method: float((gaps < 0).mean()) for method, gaps in done.gaps.items()}
     if as_json:
         about = {"image": image, "draws": draws, "reduced": reduced, "misclassified": wrong}
-        print(json.dumps(about | {"picture": str(done.picture)}, indent=2))
+        print_json(about | {"picture": str(done.picture)})
         return
     title = f"MNIST, test image {image}, {draws:,} draws" + (f"; {reduced}" if reduced else "")
     lines = [
@@ -51,7 +50,7 @@ def print_gaps(done: Reproduction, image: int, as_json: bool) -> None:
 def print_verdicts(done: Reproduction, as_json: bool) -> None:
     """Each printed row with our cells; then runs that no table has, and how many rows got which verdict."""
     if as_json:
-        print(json.dumps(done.to_dict(), indent=2, ensure_ascii=False))
+        print_json(done.to_dict())
         return
     for item, found in done.verdicts:
         print()
@@ -62,7 +61,8 @@ def print_verdicts(done: Reproduction, as_json: bool) -> None:
         print(f"\n{s['recipe']}, seed {s['seed']}, in no table of the paper: ACR {s['acr']:.3f} ± {error}{mark}")
     counts = Counter(found.verdict.word for _, found in done.verdicts)
     counts["skipped"] = len(done.skipped)
-    print(f"\n{len(done.verdicts)} rows: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
+    if counts.total():
+        print(f"\n{len(done.verdicts)} rows: " + ", ".join(f"{n} {word}" for word, n in counts.items() if n))
     if done.picture is not None:
         print(done.picture)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from tyro.conf import Positional
 
 from smoothcert.cli.options.machine import Machine
 from smoothcert.cli.options.model import Model
+from smoothcert.cli.options.progress import Progress
 from smoothcert.errors import InputError
 
 
@@ -61,6 +62,9 @@ class Certify:
     """noisy copies per forward pass; auto: the fastest of a few"""
     out: Path | None = None
     """log file (default: certify.jsonl in the run folder, MODEL.certify.jsonl for others' models)"""
+    json: bool = False
+    """print one JSON document"""
+    progress: Progress = "auto"
     model: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
@@ -75,26 +79,45 @@ class Certify:
         names = ("n0", "n", "alpha", "procedure", "bound", "radii", "label_aware", "budget", "every", "limit")
         options = {name: getattr(self, name) for name in (*names, "shard", "seed", "batch")}
         work = certify_run(self.run, self.out, start=start, stop=stop, **options, **self.model.options(self.machine))
-        log = shown(work, f"certify {Path(self.run).name}")
+        log = shown(work, f"certify {Path(self.run).name}", self.progress)
         if place().first:
-            self._print(log)
+            (self._print_json if self.json else self._print)(log)
 
     def _of_one_radius(self) -> Certify:
         if self.radii is not None or self.procedure == "adaptive" or self.budget is not None:
             raise InputError("--radius asks about one radius: leave out --radii, --procedure and --budget")
         return replace(self, procedure="curve", radii=(self.radius or 0.0,), radius=None)
 
+    def _print_json(self, log: Path) -> None:
+        from smoothcert.analysis import read_results, summarize
+        from smoothcert.analysis.metrics import default_radii
+        from smoothcert.analysis.tables import as_dict
+        from smoothcert.cli.display import print_json
+        from smoothcert.records.parts import files_of
+
+        results = read_results(log)
+        header, summary = results.header, as_dict(summarize(results, default_radii([results])))
+        about: dict[str, Any] = {"log": str(log), "files": [str(file) for file in files_of(log)]}
+        about |= {
+            "procedure": header.procedure and header.procedure.name,
+            "bound": header.bound,
+            "seed": header.seed,
+            "votes": votes_of(log),
+        }
+        about |= {"reduced": None if header.recipe is None else header.recipe.reduced}
+        print_json(about | summary)
+
     def _print(self, log: Path) -> None:
         from smoothcert.analysis import read_results, summarize
         from smoothcert.analysis.tables import floored
-        from smoothcert.records.parts import files_of, read_whole
+        from smoothcert.records.parts import files_of
 
         results = read_results(log)
         s = summarize(results, [(self.radii or (0.0,))[0]])
-        acr = "" if s.acr is None else f"ACR {s.acr:.3f} ± {s.acr_standard_error:.3f}  "
+        error = f"{s.acr_standard_error:.3f}" if s.images > 1 else "–"
+        acr = "" if s.acr is None else f"ACR {s.acr:.3f} ± {error}  "
         ((least, accuracy),) = s.certified_accuracy.items()
         where = "" if least == 0 else f" at radius {least:g}"
-        votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_whole(log).rows]
         procedure = self.procedure if self.budget is None else f"budget {self.budget:,}"
         kind = "" if procedure == "paper" and self.bound == "single" else f"{procedure}, {self.bound} bound, "
         recipe = results.header.recipe
@@ -104,5 +127,13 @@ class Certify:
             f"{log}{parts}  {s.images} of {s.selected} images  "
             f"{acr}certified accuracy {100 * (accuracy or 0.0):.1f}%{where}  "
             f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
-            f"{sum(votes) / len(votes):,.0f} votes/image, largest radius {floored(s.largest_radius or 0.0, 3)}){marked}"
+            f"{votes_of(log) / s.images:,.0f} votes/image, "
+            f"largest radius {floored(s.largest_radius or 0.0, 3)}){marked}"
         )
+
+
+def votes_of(log: Path) -> int:
+    """All that its certificates rest on."""
+    from smoothcert.records.parts import read_whole
+
+    return sum(sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_whole(log).rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,12 +25,13 @@ class Compare:
     confidence: float = 0.95
     """of each interval by itself"""
     json: bool = False
-    """everything as one JSON object"""
+    """print one JSON document"""
 
     def __call__(self) -> None:
         from smoothcert.analysis import read_results
         from smoothcert.analysis.compare import compare
         from smoothcert.analysis.names import told_apart
+        from smoothcert.cli.display import print_json
 
         if len(self.logs) != 2:
             raise InputError(f"name two runs or logs to compare, not {len(self.logs)}")
@@ -41,7 +41,7 @@ class Compare:
         found = compare(one, other, list(self.radii) or None, self.confidence)
         if self.json:
             settings = {k: [getattr(r.header, k) for r in (one, other)] for k in ("n", "alpha")}
-            print(jsonlib.dumps(asdict(found) | settings, indent=2))
+            print_json(asdict(found) | settings)
         else:
             _print(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -40,7 +39,7 @@ class Cost:
     runs: Positional[tuple[Path, ...]]
     """run folders"""
     json: bool = False
-    """a list of objects instead of a table"""
+    """print one JSON document, a list with an object per run"""
 
     def __call__(self) -> None:
         if not self.runs:
@@ -50,11 +49,11 @@ class Cost:
 
 def print_costs(runs: Sequence[Path], as_json: bool) -> None:
     """Of each run; then, for those that table 3 has, ours beside the printed ones, hours of the whole schedule."""
-    from smoothcert.cli.display import print_table
+    from smoothcert.cli.display import print_json, print_table
 
     entries = [_entry(run) for run in runs]
     if as_json:
-        print(jsonlib.dumps(entries, indent=2))
+        print_json(entries)
         return
     print_table(list(_COLUMNS), [_cells(entry) for entry in entries])
     printed = [entry for entry in entries if entry["paper"]]

@@ -39,18 +39,23 @@ class Demo:
         from smoothcert.cli.display import print_table, shown
         from smoothcert.figures.curves import plot_curves
         from smoothcert.machine.precision import fast_precision
+        from smoothcert.noise import Gaussian
+        from smoothcert.procedures.procedure import build
         from smoothcert.recipes import find_recipe
+        from smoothcert.records.selection import Selection
         from smoothcert.training.train import train
 
+        Selection(self.every)  # before anything is trained: are these settings possible?
+        build("paper", Gaussian(0.5), n=self.n)
         results, where = [], self.machine.where()
         precision = fast_precision(where)
         for method in ("gaussian", "consistency"):
             run = self.out / f"{method}-seed{self.seed}"
             short = replace(find_recipe(f"mnist5k/{method}/0.50"), epochs=_EPOCHS, precision=precision)
             recipe = self.variant.of(short)
-            shown(train(recipe, run, seed=self.seed, **where), run.name, _PAUSE)
+            shown(train(recipe, run, seed=self.seed, **where), run.name, pause=_PAUSE)
             certification = certify_run(run, n=self.n, every=self.every, seed=self.seed, noise="grid", **where)
-            results.append(read_results(shown(certification, f"certify {run.name}", _PAUSE)))
+            results.append(read_results(shown(certification, f"certify {run.name}", pause=_PAUSE)))
         radii = default_radii(results)
         print_table(*cells([summarize(r, radii) for r in results]))
         difference, error = paired_difference(results[1], results[0])

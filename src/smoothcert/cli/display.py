@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+from rich.table import Column
+from rich.text import Text
 
+from smoothcert.cli.options.progress import Style
+from smoothcert.files.finite import finite
 from smoothcert.machine.processes import place
 from smoothcert.machine.work import Work
 
@@ -29,25 +35,42 @@ class Counted(Protocol):
     def total(self) -> int: ...
 
 
+class Words(ProgressColumn):
+    """Words on one line, cut where the terminal is too narrow: count and time left are not."""
+
+    def __init__(self, of: Callable[[Task], str]) -> None:
+        super().__init__(Column(overflow="ellipsis"))
+        self._of = of
+
+    def render(self, task: Task) -> Text:
+        return Text(self._of(task), no_wrap=True, overflow="ellipsis")
+
+
+def progress_bar(console: Console, disable: bool = False) -> Progress:
+    """Title, bar, count, note and time left."""
+    return Progress(
+        Words(lambda task: task.description),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        Words(lambda task: str(task.fields["note"])),
+        TimeRemainingColumn(elapsed_when_finished=True, table_column=Column(no_wrap=True)),
+        console=console,
+        disable=disable,
+        refresh_per_second=4,
+    )
+
+
 class Display:
     """Progress on standard error, with time left: a bar on a terminal, elsewhere a line every `pause` seconds.
 
     Of several processes only the first has one.
     """
 
-    def __init__(self, title: str, pause: float = _LINES) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            console=console,
-            disable=not (console.is_terminal and place().first),
-            refresh_per_second=4,
-        )
-        self._silent = not place().first
+    def __init__(self, title: str, style: Style = "auto", pause: float = _LINES) -> None:
+        console = Console(stderr=True, force_terminal=True if style == "bar" else None)
+        drawn = style == "bar" or (style == "auto" and console.is_terminal)
+        self._silent = style == "none" or not place().first
+        self._bar = progress_bar(console, disable=self._silent or not drawn)
         self._pause = pause if self._bar.disable else _PAUSE
         self._title, self._shown = title, time.perf_counter()
         self._first: tuple[float, int] | None = None
@@ -78,12 +101,17 @@ class Display:
         print(line, file=sys.stderr, flush=True)
 
 
-def shown(work: Work[Any, Result], title: str, pause: float = _LINES) -> Result:
+def shown(work: Work[Any, Result], title: str, style: Style = "auto", pause: float = _LINES) -> Result:
     """Let it work to the end and show its progress; its result."""
-    with Display(title, pause) as display:
+    with closing(work), Display(title, style, pause) as display:  # closed: an interrupted one gives its locks back
         for event in work:
             display.show(event)
     return work.result
+
+
+def print_json(document: Any) -> None:
+    """What --json means in every command: this one document on standard output, and nothing else there."""
+    print(json.dumps(finite(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:

@@ -34,6 +34,5 @@ class ExportTsv:
         out = self.out or beside
         if out == results.path:
             raise InputError(f"{out}: is the log itself: name another file with --out")
-        out.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(out, to_tsv(results, self.digits).encode())
         print(out)

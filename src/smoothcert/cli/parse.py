@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Any, TypeVar
 
 import tyro
@@ -15,7 +15,8 @@ import tyro
 from smoothcert.errors import InputError, did_you_mean
 
 Command = TypeVar("Command")
-_DRAWN = re.compile(r"\x1b\[[0-9;]*m|[\u2500-\u257f]")  # colours and boxes
+_DRAWN = re.compile(r"\x1b\[[0-9;]*m|[\u2500-\u257f]|-{3,}")  # colours, boxes, and rules where nothing better is known
+_SEEDS = ("seed", "recompute_seed")
 
 
 def parse(command: type[Command], program: str, arguments: Sequence[str]) -> Command:
@@ -33,7 +34,16 @@ def parse(command: type[Command], program: str, arguments: Sequence[str]) -> Com
     if unknown:
         hint = did_you_mean(unknown[0], known_options(command)) if unknown[0].startswith("-") else ""
         raise InputError(f"unknown argument {unknown[0]!r}{hint} (see {program} --help)")
+    for name in _SEEDS:
+        if isinstance(seed := getattr(call, name, None), int):
+            require_seed(seed, f"--{name.replace('_', '-')}")
     return call
+
+
+def require_seed(seed: int, option: str) -> None:
+    """One that is less than 0 is a slip: nothing writes them so."""
+    if seed < 0:
+        raise InputError(f"{option} is a whole number from 0 on, not {seed}")
 
 
 def known_options(command: Any) -> list[str]:
@@ -50,4 +60,5 @@ def known_options(command: Any) -> list[str]:
 def _first_paragraph(message: str) -> str:
     """What tyro says below its title; the help texts that follow are cut."""
     lines = [" ".join(line.split()) for line in _DRAWN.sub("", message).splitlines()]
-    return " ".join(takewhile(bool, lines[1:])) or " ".join(lines)
+    below = dropwhile(lambda line: not line, lines[1:])
+    return " ".join(takewhile(bool, below)) or " ".join(lines)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tyro.conf import Positional
 
 from smoothcert.cli.options.machine import Machine
 from smoothcert.cli.options.model import Model
+from smoothcert.cli.options.progress import Progress
 
 if TYPE_CHECKING:
     from smoothcert.certification.predict_run import Predicted
@@ -38,22 +38,26 @@ class Predict:
     seed: int | None = None
     """decides the noise, together with the image's number; by default a fresh one that nobody knows before, printed"""
     json: bool = False
-    """one JSON object per image"""
+    """print one JSON document, a list with an object per image"""
+    progress: Progress = "auto"
     model: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
         from smoothcert.certification.predict_run import predict_run
-        from smoothcert.cli.display import shown
+        from smoothcert.cli.display import print_json, shown
 
         names = ("n", "alpha", "every", "limit", "seed")
         options = {name: getattr(self, name) for name in names}
         work = predict_run(self.run, self.images, **options, **self.model.options(self.machine))
-        if self.images or self.json:
+        if self.images and not self.json:
             for found in work:
                 self._print(found)
             return
-        everything = shown(work, "predict")
+        everything = shown(work, "predict", self.progress)
+        if self.json:
+            print_json([self._entry(found) for found in everything])
+            return
         count = len(everything)
         hits = sum(found.prediction.label == found.label for found in everything)
         abstained = sum(found.prediction.abstained for found in everything)
@@ -62,15 +66,16 @@ class Predict:
             f"(n={self.n:,}, alpha={self.alpha:g}, seed={everything[0].prediction.seed})"
         )
 
+    def _entry(self, found: Predicted) -> dict[str, Any]:
+        p = found.prediction
+        entry = {"image": found.image, "predict": p.label, "p_value": p.p_value, "votes": p.votes, "n": self.n}
+        entry |= {"alpha": self.alpha, "seed": p.seed, "precision": p.precision}
+        entry |= {"rounded": True} if p.rounded else {}
+        return entry if found.label is None else entry | {"label": found.label}
+
     def _print(self, found: Predicted) -> None:
-        name, label, prediction = found.image, found.label, found.prediction
-        if self.json:
-            row = {"image": name, "predict": prediction.label, "p_value": prediction.p_value, "votes": prediction.votes}
-            row |= {"n": self.n, "alpha": self.alpha, "seed": prediction.seed, "precision": prediction.precision}
-            row |= {"rounded": True} if prediction.rounded else {}
-            print(jsonlib.dumps(row if label is None else row | {"label": label}))
-            return
+        prediction = found.prediction
         print(
-            f"{name}  {found}  {max(prediction.votes)} of {self.n} votes  p-value {prediction.p_value:.2g}  "
+            f"{found.image}  {found}  {max(prediction.votes)} of {self.n} votes  p-value {prediction.p_value:.2g}  "
             f"alpha {self.alpha:g}  seed {prediction.seed}" + "  (rounded to 1/255)" * prediction.rounded
         )

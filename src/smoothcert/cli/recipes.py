@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,17 +15,17 @@ class Recipes:
     pattern: Positional[str] = ""
     """a name, a part of one, or a glob such as 'mnist/*/0.50'"""
     json: bool = False
-    """as JSON"""
+    """print one JSON document, a list with an object per recipe"""
 
     def __call__(self) -> None:
-        from smoothcert.cli.display import print_table
+        from smoothcert.cli.display import print_json, print_table
         from smoothcert.recipes import ALIASES, matching, real_name
         from smoothcert.recipes.estimate import MACHINE
 
         found = matching(self.pattern)
         entries = [describe(name) for name in dict.fromkeys(map(real_name, found))]
         if self.json:
-            print(json_.dumps(entries, indent=2, ensure_ascii=False))
+            print_json(entries)
             return
         header = ["recipe", "data", "model", "noise", "m", "epochs", "paper ACR", "passes", "train h", "certify h"]
         print_table(header, [_cells(entry) for entry in entries])

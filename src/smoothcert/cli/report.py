@@ -59,7 +59,6 @@ class Report:
                 rows = None if word == "auto" else () if word == "none" else (find_row(word),)
                 pictures = {} if self.no_pictures else gallery_pictures(results, self.data)
                 entries.append(entry_of(results, rows, pictures, self.public_key))
-            self.out.parent.mkdir(parents=True, exist_ok=True)
             page = render(entries, self.title, self.radius, self.confidence)
             write_atomically(self.out, page.encode())
             print(self.out)

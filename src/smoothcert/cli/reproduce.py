@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
 from smoothcert.cli.options.machine import Machine
+from smoothcert.cli.options.progress import Progress
 from smoothcert.cli.options.variant import Variant
+from smoothcert.cli.parse import require_seed
 from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
-    from smoothcert.reproduction.plan import Progress, Task
+    from smoothcert.reproduction.plan import Progress as TaskProgress
+    from smoothcert.reproduction.plan import Task
     from smoothcert.reproduction.reproduce import Reproduction
 
 
@@ -36,10 +39,17 @@ class Reproduce:
     """only show what would be done, and how long it would take"""
     out: Path = Path("runs")
     """folder of the run folders"""
+    every: int | None = None
+    """certify every k-th image (default: as the paper: all, but of ImageNet every 100th; or by --scale)"""
+    n: int | None = None
+    """votes for each certificate (default: the paper's 100,000, or by --scale)"""
+    procedure: Literal["paper", "curve", "adaptive"] | None = None
+    """who decides how many votes an image gets (default: paper, as `smoothcert certify`)"""
     image: int = 8
     """figure 1: index of the test image (8 is a five that looks like a six)"""
     json: bool = False
-    """as JSON"""
+    """print one JSON document"""
+    progress: Progress = "auto"
     variant: Variant = field(default_factory=Variant)
     machine: Machine = field(default_factory=Machine)
 
@@ -52,6 +62,7 @@ class Reproduce:
             "seeds": self._seeds(),
             "settings": self.variant.settings,
             "scale": self.variant.scale,
+            **{"every": self.every, "n": self.n, "procedure": self.procedure},
         }
         shown = exhibit(self.what)
         if self.dry_run:
@@ -73,13 +84,13 @@ class Reproduce:
         from smoothcert.reproduction.reproduce import Milestone, reproduce
 
         work = reproduce(self.what, self.out, **variant, image=self.image, **self.machine.where())
-        with contextlib.ExitStack() as bars:
+        with contextlib.closing(work), contextlib.ExitStack() as bars:
             display = None
             for event in work:
                 if isinstance(event, Milestone):
                     bars.close()  # a bar and a line must not share the terminal
                     if event.kind == "started":
-                        display = bars.enter_context(Display(str(event)))
+                        display = bars.enter_context(Display(str(event), self.progress))
                     elif not self.json:
                         print(event)
                 elif display is not None:
@@ -88,20 +99,21 @@ class Reproduce:
 
     def _seeds(self) -> list[int] | None:
         try:
-            return None if self.seeds is None else [int(seed) for seed in self.seeds.split(",")]
+            seeds = None if self.seeds is None else [int(seed) for seed in self.seeds.split(",")]
         except ValueError:
             raise InputError(f"--seeds takes whole numbers with commas, such as 0,1,2, not {self.seeds!r}") from None
+        for seed in seeds or []:
+            require_seed(seed, "--seeds")
+        return seeds
 
     def _print_plan(self, tasks: list[Task]) -> None:
         """One line per run: what is done, what is to do, and the hours left by the estimate of `recipes.cost`."""
-        import json
-
-        from smoothcert.cli.display import print_table
+        from smoothcert.cli.display import print_json, print_table
         from smoothcert.cli.recipes import hours
         from smoothcert.recipes.estimate import MACHINE
 
         if self.json:
-            print(json.dumps([task.to_dict() for task in tasks], indent=2))
+            print_json([task.to_dict() for task in tasks])
             return
         if not tasks:
             print("nothing to train or certify: the table prints settings, which our recipes have")
@@ -117,7 +129,7 @@ class Reproduce:
         print(f"\n{len(plan)} runs, {left} left on {MACHINE} (an estimate){mark}")
 
 
-def _line(task: Task, p: Progress) -> list[str]:
+def _line(task: Task, p: TaskProgress) -> list[str]:
     from smoothcert.cli.recipes import hours
 
     train = "done" if p.trained else f"{p.epochs} of {task.recipe.epochs} epochs done"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from smoothcert.cli.options.machine import Machine
+from smoothcert.cli.options.progress import Progress
 
 if TYPE_CHECKING:
     from smoothcert.audit.selftest import Selftest as Found
@@ -34,18 +34,21 @@ class Selftest:
     seed: int = 0
     """another seed, another sample"""
     json: bool = False
-    """print one JSON object"""
+    """print one JSON document"""
+    progress: Progress = "auto"
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
         from smoothcert.audit.selftest import selftest
+        from smoothcert.cli.display import print_json, shown
 
-        found = selftest(self.votes, self.points, self.seed, **self.machine.where())
+        work = selftest(self.votes, self.points, self.seed, **self.machine.where())
+        found = shown(work, "selftest", self.progress)
         if self.json:
             about = {"device": found.device, "votes": self.votes, "points": self.points, "seed": self.seed}
             rows = [check._asdict() for check in found.checks]
             result = {"level": found.level, "failed": len(found.failed), "largest": found.largest, "checks": rows}
-            print(jsonlib.dumps(about | result))
+            print_json(about | result)
         else:
             self._print(found)
         if found.failed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -25,10 +24,11 @@ class Show:
     seed: int = 0
     """of training"""
     json: bool = False
-    """as JSON"""
+    """print one JSON document"""
     variant: Variant = field(default_factory=Variant)
 
     def __call__(self) -> None:
+        from smoothcert.cli.display import print_json
         from smoothcert.recipes import find_recipe, printed_rows, to_dict, to_toml
 
         recipe = replace(self.variant.of(find_recipe(self.recipe)), seed=self.seed)
@@ -37,7 +37,7 @@ class Show:
         if self.json:
             printed = [{"name": row.name, "title": row.title, **asdict(row)} for row in rows]
             about = {"name": self.recipe, "recipe": to_dict(recipe), "certification": asdict(certification)}
-            print(json_.dumps(about | {"printed": printed}, indent=2, ensure_ascii=False))
+            print_json(about | {"printed": printed})
             return
         for line in self._comments(recipe, certification, rows):
             print(f"# {line}")

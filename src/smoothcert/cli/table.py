@@ -24,6 +24,8 @@ class Table:
     confidence: float | None = None
     """such as .99: also give lower bounds on the true robust accuracy, of these images and of the population they are
     drawn from; all radii hold together"""
+    json: bool = False
+    """print one JSON document, a list with an object per log: the same as --format json"""
     format: Literal["terminal", "markdown", "csv", "latex", "json"] = "terminal"
     """how to print it"""
     out: Path | None = None
@@ -37,15 +39,17 @@ class Table:
         from smoothcert.cli.options.logs import readable
         from smoothcert.files.writing import write_atomically
 
+        if self.json and (self.out is not None or self.format not in ("terminal", "json")):
+            raise InputError("--json prints JSON: for a file give --format json --out FILE, and for else only --format")
         if any(not 0 <= r < float("inf") for r in self.radii):
             raise InputError("--radii must be numbers >= 0")
         with readable(self.logs, labels=self.label) as (everything,):
             radii = list(self.radii) or default_radii(list(everything.values()))
             summaries = [summarize(results, radii, self.confidence) for results in everything.values()]
-            if self.format == "terminal" and self.out is None:
+            if self.format == "terminal" and self.out is None and not self.json:
                 print_table(*cells(summaries))
                 return
-            text = FORMATS["markdown" if self.format == "terminal" else self.format](summaries)
+            text = FORMATS["json" if self.json else "markdown" if self.format == "terminal" else self.format](summaries)
             if self.out is None:
                 print(text, end="")
             else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tyro.conf import Positional
 
 from smoothcert.cli.options.machine import Machine
+from smoothcert.cli.options.progress import Progress
 from smoothcert.cli.options.variant import Variant
 
 
@@ -24,6 +25,7 @@ class Train:
     """run folder (default: runs/RECIPE-seedN)"""
     seed: int = 0
     """decides initial weights, order and noise"""
+    progress: Progress = "auto"
     variant: Variant = field(default_factory=Variant)
     machine: Machine = field(default_factory=Machine)
 
@@ -37,7 +39,7 @@ class Train:
         is_file = self.recipe.endswith((".json", ".toml"))
         name = Path(self.recipe).stem if is_file else real_name(self.recipe)
         folder = self.out or Path("runs") / self.variant.run_name(name, self.seed)
-        run = shown(train(recipe, folder, seed=self.seed, **self.machine.where()), folder.name)
+        run = shown(train(recipe, folder, seed=self.seed, **self.machine.where()), folder.name, self.progress)
         if place().first:
             marked = f"  reduced run ({recipe.reduced})" if recipe.reduced else ""
             accuracy = f"noisy test accuracy {100 * run.noisy_accuracy:.1f}%"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tyro.conf import Positional
 
@@ -41,12 +40,13 @@ class Verify:
     recompute_seed: int | None = None
     """decides which rows (default: the system, so that nobody can know them before)"""
     json: bool = False
-    """print one JSON object per log"""
+    """print one JSON document, a list with an object per log"""
     others: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
         from smoothcert.certification.verify import verify
+        from smoothcert.cli.display import print_json
 
         if not self.logs:
             raise InputError("name at least one run folder or log")
@@ -54,12 +54,17 @@ class Verify:
             raise InputError("--model and --recompute belong together: which model, and how many rows")
         if self.recompute is None and self.recompute_seed is not None:
             raise InputError("--recompute-seed is for --recompute")
-        good = True
+        good, listed = True, []
         for path in self.logs:
             one = verify(path, self.public_key)
             again = None if self.model is None or one.problems else self._again(path, self.model)
             good = good and not one.problems and not (again and again.problems)
-            (_as_json if self.json else _as_text)(one, again)
+            if self.json:
+                listed.append(_as_dict(one, again))
+            else:
+                _as_text(one, again)
+        if self.json:
+            print_json(listed)
         if not good:
             sys.exit(1)
 
@@ -70,14 +75,14 @@ class Verify:
         return recompute(path, model, self.recompute or 0, self.recompute_seed, **options)
 
 
-def _as_json(one: Verification, again: Recomputed | None) -> None:
+def _as_dict(one: Verification, again: Recomputed | None) -> dict[str, Any]:
     found = [*one.problems, *(again.problems if again else ())]
     said = asdict(one) | {"path": str(one.path), "problems": [{"index": i, "problem": what} for i, what in found]}
     if again is not None:
         caught = [{"forged_share": share, "caught_with_probability": p} for share, p in again.caught.items()]
         said["recomputed"] = {key: value for key, value in asdict(again).items() if key != "problems"}
         said["recomputed"] |= {"caught": caught}
-    print(jsonlib.dumps(said))
+    return said
 
 
 def _as_text(one: Verification, again: Recomputed | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,10 +40,25 @@ class Prediction:
         return sum(self.votes)
 
 
-def predict(votes: ArrayLike, alpha: float) -> Prediction:
-    """PREDICT of Cohen et al. (2019): the top class if a two-sided test tells it from the second at level α."""
+def require_votes(n: int, alpha: float) -> None:
+    """InputError where n votes cannot tell anything at level α, even if all are for one class: 2^(1−n) > α.
+
+    >>> require_votes(11, 0.001)
+    """
+    _require_alpha(alpha)
+    least = math.ceil(1 - math.log2(alpha))
+    if n < least:
+        raise InputError(f"n = {n} votes tell nothing at alpha = {alpha:g}, even if all agree: take n >= {least}")
+
+
+def _require_alpha(alpha: float) -> None:
     if not 0 < alpha < 1:
         raise InputError(f"alpha must lie strictly between 0 and 1, not {alpha}")
+
+
+def predict(votes: ArrayLike, alpha: float) -> Prediction:
+    """PREDICT of Cohen et al. (2019): the top class if a two-sided test tells it from the second at level α."""
+    _require_alpha(alpha)
     found = counts(votes)
     if found.sum() < 1:
         raise InputError("n must be at least 1")

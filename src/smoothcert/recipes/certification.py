@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class Certification:
     alpha: float = 0.001
     every: int = 1
     """every k-th image of the test set"""
+    procedure: Literal["paper", "curve", "adaptive"] = "paper"
+    """who decides how many votes an image gets"""
 
 
 def certification_of(data: str) -> Certification:

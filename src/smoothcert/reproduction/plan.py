@@ -8,16 +8,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from smoothcert import recipes
 from smoothcert.attacks import PGD
 from smoothcert.errors import InputError
 from smoothcert.paper import TABLES, Row, attack_settings, costs, rows
+from smoothcert.procedures.procedure import Procedure, build
 from smoothcert.recipes import Certification, Recipe, real_name
 from smoothcert.recipes.estimate import TEST_IMAGES, estimate
-from smoothcert.records.parts import files_of, read_whole
+from smoothcert.records.log import missing
+from smoothcert.records.parts import files_of, read_whole, to_read
 from smoothcert.records.run_folder import RunFolder
+from smoothcert.records.selection import Selection
 
 # The tables whose rows a figure draws. What figure 3 shows our sources do not say; it is taken to be ImageNet's curves,
 # which no other figure has. Figure 1 looks at networks, not at certificates; nor do they name its σ: 0.5 here.
@@ -75,15 +78,38 @@ class Task:
     certification: Certification
     folder: Path
 
+    def finished_log(self) -> Path | None:
+        """The log with every certificate that is asked for, perhaps packed; the weights may be gone.
+
+        The seed of its noise may be any: what is certified is the same model.
+        """
+        run = RunFolder(self.folder)
+        log = to_read(run.certification_log)
+        if not self.item.certified or not files_of(log):
+            return None
+        from smoothcert.data import splits
+
+        found = read_whole(log)
+        header = found.header
+        own = header.recipe == self.recipe and not header.departures() and header.data is not None
+        asked = (
+            procedure_for(self.recipe, self.certification),
+            Selection(self.certification.every),
+            splits(self.recipe.held_out)[1],
+        )
+        here = (header.procedure, header.selection, header.data and header.data.split)
+        same = own and here == asked and run.recipe.exists() and run.read_recipe() == self.recipe
+        return log if same and not missing(found) else None
+
     def progress(self) -> Progress:
         """From the files alone: nothing is loaded that takes time."""
         run = RunFolder(self.folder)
-        trained = run.model.exists()
+        trained = run.model.exists() or self.finished_log() is not None
         epochs = len(run.training_log.read_text().splitlines()) if run.training_log.exists() else 0
-        certified, selected = 0, None
-        if trained and self.item.certified and files_of(run.certification_log):
-            log = read_whole(run.certification_log)
-            certified, selected = len(log.rows), log.header.selected
+        certified, selected, log = 0, None, to_read(run.certification_log)
+        if trained and self.item.certified and files_of(log):
+            found = read_whole(log)
+            certified, selected = len(found.rows), found.header.selected
         cost = estimate(self.recipe, self.certification)
         left = 0.0 if trained else 1 - epochs / self.recipe.epochs
         uncertified = 0.0 if not self.item.certified else 1 - certified / selected if selected else 1.0
@@ -111,14 +137,21 @@ def plan(
     seeds: Sequence[int] | None = None,
     settings: Sequence[str] = (),
     scale: float = 1.0,
+    every: int | None = None,
+    n: int | None = None,
+    procedure: Literal["paper", "curve", "adaptive"] | None = None,
 ) -> list[Task]:
     """What `reproduce` would do with the same arguments; nothing is run, and nothing is written."""
+    asked = {"every": every, "n": n, "procedure": procedure}
+    chosen_certification: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     usual = range(5) if exhibit(what) == Exhibit("table", 7) else (0,)
     chosen = list(dict.fromkeys(usual if seeds is None else seeds))
     tasks = []
     for item in items(what):
         recipe = recipes.reduced_recipe(recipes.override(recipes.find_recipe(item.name), settings), scale)
-        certification = certification_for(recipe, scale)
+        certification = replace(certification_for(recipe, scale), **chosen_certification)
+        if chosen_certification:
+            Selection(certification.every), procedure_for(recipe, certification)  # refused here if they cannot be
         for seed in chosen:
             folder = Path(out) / run_name(item.name, seed, settings, scale)
             tasks.append(Task(item, replace(recipe, seed=seed), certification, folder))
@@ -143,6 +176,12 @@ def certification_for(recipe: Recipe, scale: float) -> Certification:
     return recipes.reduced_certification(
         recipes.certification_of(recipe.data), scale, TEST_IMAGES.get(recipe.data, 10_000)
     )
+
+
+def procedure_for(recipe: Recipe, certification: Certification) -> Procedure:
+    """Under the noise it was trained with."""
+    c = certification
+    return build(c.procedure, recipe.objective.noise, c.n0, c.n, c.alpha)
 
 
 def run_name(recipe: str, seed: int, settings: Sequence[str] = (), scale: float = 1.0) -> str:

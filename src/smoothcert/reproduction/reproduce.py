@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothcert.analysis import Results, read_results, summarize
-from smoothcert.analysis.beside_paper import BesidePaper, beside, finite
+from smoothcert.analysis.beside_paper import BesidePaper, beside
 from smoothcert.analysis.reduction import reductions
 from smoothcert.certification.certify_run import Certified, certify_run
-from smoothcert.data import load
+from smoothcert.data import load, splits
 from smoothcert.errors import InputError
 from smoothcert.figures.curves import plot_panels
 from smoothcert.figures.gaps import plot_gaps
+from smoothcert.files.finite import finite
 from smoothcert.machine.device import Where
 from smoothcert.machine.work import work
 from smoothcert.records.run_folder import RunFolder
+from smoothcert.records.selection import Selection
 from smoothcert.reproduction.figure import panels
 from smoothcert.reproduction.gaps import DRAWS, gaps_of_runs
 from smoothcert.reproduction.plan import FIGURE_1, FIGURE_1_PANELS, Exhibit, Item, Task, exhibit, plan
@@ -89,13 +91,17 @@ def reproduce(
     seeds: Sequence[int] | None = None,
     settings: Sequence[str] = (),
     scale: float = 1.0,
+    every: int | None = None,
+    n: int | None = None,
+    procedure: Literal["paper", "curve", "adaptive"] | None = None,
     image: int = 8,
     **where: Unpack[Where],
 ) -> Generator[Milestone | Step | Epoch | Certified, None, Reproduction]:
     """Train and certify what is missing of a table, figure or set of recipes, and compare it with the paper.
 
-    Called again, it goes on where it was stopped. A run that cannot be made, for example because its data are not
-    here, is skipped. While one is trained or certified, it is locked as by `train` and `certify_run`.
+    Called again, it goes on where it was stopped: a run whose log is complete, packed or not, is not touched, and needs
+    neither its weights nor its data. A run that cannot be made, for example because its data are not here, is skipped.
+    While one is trained or certified, it is locked as by `train` and `certify_run`.
 
     Args:
         what: a table ("6" or "table6"), a figure ("figure5"), a recipe, or a pattern such as "mnist/*/0.50"
@@ -103,6 +109,9 @@ def reproduce(
         seeds: of training and certification (default: 0; for table 7, which is of five seeds, 0 to 4)
         settings: values to change in every recipe, such as "lr=0.02"
         scale: fraction of epochs, images and votes, for a quick look that is marked as reduced
+        every: certify every k-th test image (default: as the paper, or by `scale`)
+        n: votes for each certificate (default: the same)
+        procedure: who decides how many votes an image gets (default: the paper's)
         image: figure 1: index of the test image
         where: data, the folder of data sets; device, such as "cpu" or "cuda:1"; threads; workers, which decode pictures
 
@@ -115,15 +124,26 @@ def reproduce(
         >>> [(found.row.name, found.verdict.word) for _, found in done.verdicts]  # doctest: +SKIP
         [('6:1', 'reduced run'), ('6:2', 'reduced run'), ...]
     """
-    shown, tasks = exhibit(what), plan(what, out, seeds=seeds, settings=settings, scale=scale)
+    asked: dict[str, Any] = {"seeds": seeds, "settings": settings, "scale": scale}
+    shown, tasks = exhibit(what), plan(what, out, **asked, every=every, n=n, procedure=procedure)
     done: list[Task] = []
     skipped: dict[str, str] = {}
     results: dict[Item, dict[int, Results]] = {}
     for task in tasks:
         try:
+            if (log := task.finished_log()) is not None:
+                yield Milestone("finished", task, f"found {log}")
+                results.setdefault(task.item, {})[task.recipe.seed] = read_results(log)
+                done.append(task)
+                continue
+            # Before it is trained: what lacks data leaves no folder behind.
+            split = splits(task.recipe.held_out)[1]
+            images = len(load(task.recipe.data, split, where.get("data"), where.get("workers")))
+            if every is not None:
+                Selection(every).fair(images)
             yield from _train(task, where)
             if task.item.certified:
-                results.setdefault(task.item, {})[task.recipe.seed] = yield from _certify(task, where)
+                results.setdefault(task.item, {})[task.recipe.seed] = yield from _certify(task, images, where)
         except InputError as error:  # of this one alone: the others may go on
             skipped[task.folder.name] = str(error)
             if len(tasks) > 1:
@@ -148,7 +168,6 @@ def reproduce(
 
 def _train(task: Task, where: Where) -> Generator[Milestone | Step | Epoch, None, None]:
     """Only as far as it is not done yet; a folder of another recipe is refused."""
-    load(task.recipe.data, "test", where.get("data"), where.get("workers"))  # what lacks data leaves no folder behind
     run = RunFolder(task.folder)
     run.claim(task.recipe)
     if not run.model.exists():
@@ -159,9 +178,10 @@ def _train(task: Task, where: Where) -> Generator[Milestone | Step | Epoch, None
         yield Milestone("finished", task, f"trained {task.folder}: {accuracy}")
 
 
-def _certify(task: Task, where: Where) -> Generator[Milestone | Certified, None, Results]:
+def _certify(task: Task, images: int, where: Where) -> Generator[Milestone | Certified, None, Results]:
     yield Milestone("started", task, f"certify {task.folder.name}")
-    certification = certify_run(task.folder, **asdict(task.certification), seed=task.recipe.seed, **where)
+    how = asdict(task.certification) | {"every": min(task.certification.every, images)}  # --scale knows no small sets
+    certification = certify_run(task.folder, **how, seed=task.recipe.seed, **where)
     yield from certification
     results = read_results(certification.result)
     yield Milestone("finished", task, f"certified {task.folder}: {len(results)} images")
