@@ -11,9 +11,12 @@ from typing import Literal, Unpack
 from smoothcert.certification.crew import crew_of
 from smoothcert.certification.run import certify_images
 from smoothcert.certification.target import ModelOptions, open_target
+from smoothcert.errors import InputError
+from smoothcert.files.source import is_spec
 from smoothcert.machine.processes import place
 from smoothcert.machine.work import work
 from smoothcert.procedures.procedure import build
+from smoothcert.recipes.serialize import kind_of
 from smoothcert.records.row import Row
 from smoothcert.records.secret_seed import secret_seed_for
 from smoothcert.records.selection import Selection
@@ -94,6 +97,8 @@ def certify_run(
     """
     selection = Selection(every, start, stop)
     target = open_target(run, **options)
+    if procedure != "paper" and is_spec(kind_of(target.noise)):
+        raise InputError(f"--procedure {procedure} needs a noise of ours: use paper under one of your own")
     how = build(procedure, target.noise, n0, n, alpha, bound=bound, radii=radii, label_aware=label_aware)
     crew, test_set = crew_of(place(), shard), target.images()
     log = target.log if out is None else Path(out)

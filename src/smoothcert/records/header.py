@@ -15,7 +15,7 @@ from smoothcert.noise import Noise
 from smoothcert.procedures.curve import Curve
 from smoothcert.procedures.procedure import Procedure, procedure_of
 from smoothcert.recipes.recipe import Recipe
-from smoothcert.recipes.serialize import KINDS, to_dict
+from smoothcert.recipes.serialize import KINDS, kept, to_dict
 from smoothcert.recipes.structure import require_table, structure
 from smoothcert.records.selection import Selection
 
@@ -171,7 +171,7 @@ def header_of(values: Any) -> Header:
     if seed is not None and type(seed) is not int:
         raise InputError(f"seed must be a whole number, not {shown(seed)}")
     of_procedure = {key: given.pop(key) for key in _OF_PROCEDURE if key in given}
-    header: Header = structure(Header, given, "header", KINDS)
+    header: Header = structure(Header, given, "header", KINDS, kept)
     if of_procedure and header.noise is None:
         raise InputError("the noise is missing, without which n and alpha prove nothing")
     # Logs older than these two words are of CERTIFY.
