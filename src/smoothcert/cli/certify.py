@@ -94,10 +94,11 @@ class Certify:
         kind = "" if self.procedure == "paper" and self.bound == "single" else f"{self.procedure}, {self.bound} bound, "
         recipe = results.header.recipe
         marked = f"  reduced run ({recipe.reduced})" if recipe is not None and recipe.reduced else ""
+        largest = "" if s.largest_radius is None else f", largest radius {floored(s.largest_radius, 3)}"
         parts = f" ({len(files_of(log))} files)" if files_of(log) != [log] else ""
         print(
             f"{log}{parts}  {s.images} of {s.selected} images  "
             f"{acr}certified accuracy {100 * (accuracy or 0.0):.1f}%{where}  "
             f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
-            f"{sum(votes) / len(votes):,.0f} votes/image, largest radius {floored(s.largest_radius or 0.0, 3)}){marked}"
+            f"{sum(votes) / len(votes):,.0f} votes/image{largest}){marked}"
         )

@@ -47,6 +47,8 @@ def network_of(name: str) -> Callable[[int, str], nn.Module]:
 
 
 def _takes_classes(factory: Callable[..., object]) -> bool:
+    if getattr(factory, "__init__", None) is nn.Module.__init__:  # takes anything, and refuses it
+        return False
     try:
         arguments = inspect.signature(factory).parameters
     except (TypeError, ValueError):

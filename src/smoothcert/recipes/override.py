@@ -21,13 +21,13 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
     consistency alone has a λ. VALUE is a TOML value, and words need no quotes; `none` takes an attack away.
     """
     values = to_dict(recipe, full=True)
-    values.pop("sources")  # of the parts as they were
+    sources = values.pop("sources")  # nothing that one sets
     for setting in settings:
         path, equals, text = setting.partition("=")
         if not equals or not path.strip() or not text.strip():
             raise InputError(f"--set takes PATH=VALUE, such as lr=0.02, not {shown(setting)}")
         _set(values, path.strip(), _value(text.strip()))
-    return from_dict(values, opens=True)
+    return from_dict(values | {"sources": sources}, opens=True)
 
 
 def _set(values: dict[str, Any], path: str, value: Any) -> None:

@@ -69,7 +69,7 @@ def kind_of(part: Any) -> str:
     if spec is None:
         raise InputError(
             f"{name} has no name in recipes by which it could be found again: "
-            "put it at the top of a file, such as own.py, and import it from there"
+            "put it at the top of a file, such as own.py, and import it from there (again, if that was reloaded)"
         )
     return spec
 

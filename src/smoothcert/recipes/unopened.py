@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, NoReturn
 
 from smoothcert.errors import InputError
@@ -27,7 +27,10 @@ class Unopened:
 
         if isinstance(other, Unopened):
             return self.kind == other.kind and self.values == other.values
-        return hasattr(other, "__dataclass_fields__") and bool(to_dict(other) == to_dict(self))
+        try:
+            return is_dataclass(other) and bool(to_dict(other) == to_dict(self))
+        except InputError:  # nothing would be written
+            return False
 
     __hash__ = None  # type: ignore[assignment]
 

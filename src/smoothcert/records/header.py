@@ -17,6 +17,7 @@ from smoothcert.procedures.procedure import Procedure, procedure_of
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.serialize import KINDS, kept, to_dict
 from smoothcert.recipes.structure import require_table, structure
+from smoothcert.recipes.unopened import Unopened
 from smoothcert.records.selection import Selection
 
 _OF_PROCEDURE = ("procedure", "bound", "radii", "label_aware", "table", "boundary", "n0", "n", "alpha")
@@ -127,6 +128,11 @@ class Header:
     def norm(self) -> str:
         """In which the radii are. The published TSV logs do not say; all of them are of Gaussian noise."""
         return "ℓ₂" if self.noise is None or self.noise.norm == 2 else "ℓ₁"
+
+    @property
+    def largest_radius(self) -> float | None:
+        """What n unanimous votes give; None where nobody says, or by a theorem of somebody's own."""
+        return None if self.procedure is None or isinstance(self.noise, Unopened) else self.procedure.largest
 
     def departures(self) -> dict[str, tuple[Any, Any]]:
         """In what it is not as its own recipe says: what → (here, there). Allowed if asked for and stated."""

@@ -54,15 +54,12 @@ def _one_step(recipe: Recipe, f: nn.Module, x: Tensor, y: Tensor) -> None:
             raise InputError(f"the schedule's factor in epoch {epoch} is {shown(factor)}, not a number >= 0")
         objective, generator = recipe.objective.at(epoch), generator_for(x.device, recipe.seed, "try", epoch)
         with seeded(x.device, recipe.seed, "try", epoch):
-            views = objective.views(f, x, y, generator)
-            charges = objective.charge(f, views, y)
+            charges = objective(f, x, y, generator)
             charges.loss.backward()
             objective.noise.sample_like(x, generator)
         for name in charges.terms:
             if name in _TAKEN or name.startswith(("seconds_", "peak_memory")):
                 raise InputError(f"a term cannot be called {name}: a training log has this column already")
-        if tuple(views.shape[1:]) != tuple(x.shape):
-            raise InputError(f"the attack turns images of {tuple(x.shape)} into {tuple(views.shape[1:])}")
 
 
 def _tried(what: str, call: Callable[[], Result]) -> Result:
