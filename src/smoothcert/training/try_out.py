@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -20,6 +22,7 @@ from smoothcert.recipes import Recipe
 from smoothcert.training.seeded import seeded
 
 Result = TypeVar("Result")
+_OURS, _TORCH = Path(__file__).parents[1], f"{os.sep}torch{os.sep}"
 _TAKEN = {"epoch", "lr", "images", "noisy_accuracy", "test_noisy_accuracy", "seconds", "images_per_second"}
 """columns of a training log: no term may have such a name"""
 
@@ -30,19 +33,19 @@ def try_out(recipe: Recipe, f: nn.Module, images: ImageSet) -> None:
     Two images pass through f. Where the recipe names code of one's own, a whole step is tried on a copy of f, under the
     objective of the first epoch and of the last.
     """
-    names, sizes = (recipe.model, recipe.data), (declared(f).input_shape, images.shape)
-    if sizes[0] not in (None, sizes[1]):
-        takes, are = ("×".join(map(str, size)) for size in sizes if size)
-        raise InputError(f"{names[0]} takes images of {takes}, but those of {names[1]} are {are}: change one of them")
+    wanted = declared(f).input_shape
+    if wanted is not None and tuple(wanted) != images.shape:
+        takes, are = ("×".join(map(str, size)) for size in (wanted, images.shape))
+        raise InputError(f"{recipe.model} takes images of {takes}, but those of {recipe.data} are {are}: change one")
     x, y = images.batch(torch.arange(min(2, len(images))))
     f.eval()
     with torch.no_grad():
         logits = _tried(recipe.model, lambda: f(x))
     f.train()
-    wanted = (len(x), images.num_classes)
-    if not isinstance(logits, Tensor) or tuple(logits.shape) != wanted:
+    if not isinstance(logits, Tensor) or tuple(logits.shape) != (len(x), images.num_classes):
         found = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        raise InputError(f"{recipe.model} gives {found} for {len(x)} images of {recipe.data}; it takes logits {wanted}")
+        needed = f"logits {(len(x), images.num_classes)} are needed"
+        raise InputError(f"{recipe.model} gives {found} for {len(x)} images of {recipe.data}; {needed}")
     if recipe.sources:
         _tried("the recipe", lambda: _one_step(recipe, copy.deepcopy(f), x, y))
 
@@ -68,7 +71,9 @@ def _tried(what: str, call: Callable[[], Result]) -> Result:
     except InputError:
         raise
     except Exception as error:  # anybody's code can raise anything
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise InputError(
-            f"{what} fails on two images: {one_line(error)} ({last.filename}, line {last.lineno})"
-        ) from error
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [
+            frame for frame in frames if not Path(frame.filename).is_relative_to(_OURS) and _TORCH not in frame.filename
+        ]
+        where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+        raise InputError(f"{what} fails on two images: {one_line(error)}{where}") from error
