@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smoothcert import certify_run, find_recipe, read_log, train
+from smoothcert.analysis.setting import setting_of
 from smoothcert.errors import InputError, Notice
 from smoothcert.interchange.weights import digest, load_weights, save_weights
 from smoothcert.records.run_folder import RunFolder
@@ -140,6 +141,7 @@ def test_reading_in_python_does_not_import_it_either(untouched):
     untouched.write(EVIL)
     header = read_log(untouched.folder / "run").header
     assert RunFolder(untouched.folder / "run").read_recipe() == header.recipe
+    assert setting_of(read_log(untouched.folder / "run")).method is None  # not the paper's Consistency
     term = header.recipe.objective.terms[0]
     assert (term.kind, dict(term.values)) == (f"{untouched.module}:Margin", {"gap": 0.5})
     with pytest.raises(InputError, match="which reading does not import"):
