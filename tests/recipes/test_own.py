@@ -197,11 +197,12 @@ def test_a_recipe_tells_when_its_code_has_changed(student):
 def test_a_noise_is_made_of_its_name_and_scale(student):
     noise = own_noise(f"{student.module}:Wide", 0.3)
     assert noise_from_dict(to_dict(noise), opens=True) == noise == noise_from_dict(to_dict(noise))
+    assert noise_from_dict(to_dict(own_noise(f"{student.module}:Wide", 1)) | {"norm": 1.0}).scale == 1.0
     with pytest.raises(InputError, match="does not say its norm"):
         noise_from_dict({"kind": f"{student.module}:Wide", "b": 0.3})
 
 
-@pytest.mark.parametrize("values", [{"x": {}}, {"x": [[1]]}, {"x": None}, {"a b": 1}, {"kind ": 1}])
+@pytest.mark.parametrize("values", [{"x": {}}, {"x": [[1]]}, {"x": None}, {"x": 10**400}, {"a b": 1}, {"kind ": 1}])
 def test_a_hostile_part_has_plain_fields_or_is_refused(values):
     recipe = to_dict(PLAIN)
     recipe["objective"]["terms"] = [{"kind": "evil:Thing", **values}]

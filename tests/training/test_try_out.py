@@ -127,7 +127,8 @@ def test_each_kind_of_ones_own_trains_and_matters(student, tmp_path, setting):
 def test_trying_out_changes_nothing(student, tmp_path, monkeypatch):
     """The same weights as without it, batch norm's statistics and torch's generator included."""
     student.write(
-        PARTS + "\nNet = lambda num_classes: nn.Sequential(nn.BatchNorm2d(1), nn.Flatten(), nn.Linear(784, 10))\n"
+        PARTS + "\ndef Net(num_classes):\n"
+        "    return nn.Sequential(nn.BatchNorm2d(1), nn.Flatten(), nn.Dropout(), nn.Linear(784, num_classes))\n"
     )
     recipe = override(PLAIN, ["data=fake", "epochs=1", f"model={student.module}:Net"])
     state = torch.get_rng_state()

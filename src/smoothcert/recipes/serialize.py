@@ -31,6 +31,7 @@ _NEEDS = {
     Schedule: ("factor",),
 }
 _NORMS = (1, 2)
+_MOST = 2**53  # a larger whole number is no float
 
 
 def to_dict(value: Any, full: bool = False) -> Any:
@@ -92,7 +93,8 @@ def _fields_of_own(spec: str, part: Any) -> dict[str, Any]:
 def _require_plain(spec: str, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         each = value if isinstance(value, tuple | list) else (value,)
-        if name == "kind" or not name.isidentifier() or not all(isinstance(v, int | float | str) for v in each):
+        plain = all(isinstance(v, float | str) or (isinstance(v, int) and abs(v) < _MOST) for v in each)
+        if name == "kind" or not name.isidentifier() or not plain:
             raise InputError(f"{spec}: {shown(name)} cannot be written: fields are numbers, texts or tuples of these")
 
 
@@ -126,13 +128,13 @@ def kept(wanted: Any, spec: str, given: Mapping[str, Any], where: str) -> Unopen
 
 def _opened(wanted: Any, spec: str, given: Mapping[str, Any], where: str) -> Any:
     """A part of one's own, imported."""
-    kind = _class(spec, wanted, where)
-    values = dict(given)
-    if wanted is Noise and "norm" not in {field.name for field in fields(kind)}:
-        said = values.pop("norm", kind.norm)
-        if said != kind.norm:
-            raise InputError(f"{where}: {spec} has norm {kind.norm}, not {shown(said)}")
-    return _made(partial(built, kind, values, where, KINDS, _opened), f"{where}: {spec}")
+    kind, values = _class(spec, wanted, where), dict(given)
+    is_said = wanted is Noise and "norm" in values and "norm" not in {field.name for field in fields(kind)}
+    norm = values.pop("norm") if is_said else None
+    part = _made(partial(built, kind, values, where, KINDS, _opened), f"{where}: {spec}")
+    if is_said and norm != part.norm:
+        raise InputError(f"{where}: {spec} has norm {shown(part.norm)}, not {shown(norm)}")
+    return part
 
 
 def _class(spec: str, wanted: Any, where: str) -> Any:

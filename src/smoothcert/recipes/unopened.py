@@ -50,7 +50,8 @@ class Unopened:
     @property
     def scale(self) -> float:
         """Of a noise, whose only parameter it is."""
-        return next((value for value in self.values.values() if isinstance(value, float)), math.nan)
+        numbers = (value for name, value in self.values.items() if name != "norm" and isinstance(value, int | float))
+        return next(map(float, numbers), math.nan)
 
     def _does_nothing(self, *_: object, **__: object) -> NoReturn:
         raise InputError(f"{self.kind} is code of somebody's own, which reading does not import")
