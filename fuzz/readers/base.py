@@ -45,6 +45,10 @@ def gzipped_heads(seeds: list[bytes]) -> list[bytes]:
     return hostile.gzips(seeds[0])
 
 
+OWN = "fuzz.fires_when_imported:Thing"
+"""code of somebody's own, which a file names"""
+
+
 def deep_texts(seeds: list[bytes]) -> list[bytes]:
     deep = [b"[" * n + b"]" * n for n in (100, 900, 1000, 100_000)] + [
         b'{"a":' * n + b"1" + b"}" * n for n in (900, 10**5)

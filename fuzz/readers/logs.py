@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.mutate import TEXT, rezip, with_json
-from fuzz.readers.base import Reader, deep_texts, gzipped_heads
+from fuzz.readers.base import OWN, Reader, deep_texts, gzipped_heads
 from smoothcert.files.jsonl import closing_row, encode, linked
 from smoothcert.noise import Gaussian
 from smoothcert.recipes import RECIPES, to_dict
@@ -52,10 +52,15 @@ def log_rows(name: str, bound: str) -> list[dict[str, Any]]:
 
 @cache
 def log_seeds() -> list[bytes]:
-    """Without and with a closing row."""
+    """Without and with a closing row; and one of a training with parts of somebody's own."""
     kinds = (("paper", "single"), ("paper", "pair"), ("curve", "single"), ("adaptive", "single"), ("adaptive", "pair"))
     logs = [log_rows(*kind) for kind in kinds]
-    return [pack_log(log) for log in logs] + [pack_log([*log, closing(log)]) for log in logs]
+    own = log_rows("paper", "single")
+    recipe = to_dict(RECIPES["mnist/consistency/0.50"])
+    recipe["objective"]["terms"].append({"kind": OWN, "gap": 1.0, "rates": [0.5, 1.0]})
+    recipe |= {"schedule": {"kind": OWN}, "sources": [{"module": "fuzz.fires_when_imported", "sha256": "0" * 64}]}
+    own[0]["decides"] = own[0]["decides"] | {"recipe": recipe}
+    return [*map(pack_log, logs), *(pack_log([*log, closing(log)]) for log in logs), pack_log(own)]
 
 
 def closing(log: list[dict[str, Any]]) -> dict[str, Any]:
@@ -226,7 +231,7 @@ READERS = (
     Reader("signature", ".sig", signature_seeds, read_signature, (*(OBJECT,) * 4, *TEXT), deep_texts, 0.5),
     Reader("public-key", ".pub", lambda: [public_key()], read_public_key, TEXT, deep_texts, 0.5),
     Reader("private-key", ".key", lambda: [private_key()], read_private_key, TEXT, deep_texts, 0.5),
-    Reader("log-part", ".jsonl", lambda: log_seeds()[::5], read_log_part, LOG_MUTATIONS, deep_texts, 1),
+    Reader("log-part", ".jsonl", lambda: log_seeds()[:10:5], read_log_part, LOG_MUTATIONS, deep_texts, 1),
     Reader("audit-log", ".jsonl", audit_seeds, read_audit, LOG_MUTATIONS, deep_texts, 0.5),
     Reader("training-log", ".jsonl", training_log_seeds, read_training, (*(LINES,) * 4, *TEXT), deep_texts, 2),
 )  # fmt: skip

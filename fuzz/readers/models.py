@@ -14,7 +14,7 @@ import torch
 
 from fuzz import hostile
 from fuzz.mutate import BYTES, with_json
-from fuzz.readers.base import OPCODES, ZIP, Reader
+from fuzz.readers.base import OPCODES, OWN, ZIP, Reader
 from smoothcert.recipes import RECIPES, to_dict
 
 
@@ -52,6 +52,16 @@ def small_weights_seeds() -> list[bytes]:
 
 def run_seeds() -> list[bytes]:
     return [safetensors(lenet_state(), weights_about())]
+
+
+def run_hostile(seeds: list[bytes]) -> list[bytes]:
+    """Runs whose network or noise is code of somebody's own that no training of ours vouches for."""
+    about = weights_about()
+    noise = {"kind": OWN, "norm": 1, "scale": 0.5}
+    wrong = [about | {"model": "fuzz.canary:fire"}, about | {"model": OWN}, about | {"noise": noise}]
+    stolen = about["recipe"] | {"sources": [{"module": "os", "sha256": "0" * 64}]}
+    wrong += [about | {"model": "os:abort", "recipe": stolen}]
+    return [safetensors(lenet_state(), each) for each in wrong]
 
 
 def unpack_safetensors(data: bytes) -> Any:
@@ -273,7 +283,7 @@ READERS = (
     Reader("weights", ".safetensors", small_weights_seeds, read_weights, (SAFE, SAFE, SAFE, SAFE, *BYTES), share=2),
     Reader("run", ".safetensors", run_seeds, read_run,
            (*(with_json(unpack_about, pack_about(lenet_state)),) * 6, SAFE),
-           share=0.2),
+           run_hostile, 0.2),
     Reader("checkpoint", ".safetensors", checkpoint_seeds, read_checkpoint,
            (*(with_json(unpack_about, pack_about(checkpoint_tensors)),) * 4, SAFE, SAFE, *BYTES), share=1),
     Reader("pth", ".pth", pth_seeds, read_pth, ZIP, lambda seeds: hostile.torch_zips(seeds[0]), 2),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.mutate import TEXT, with_json
-from fuzz.readers.base import Reader, deep_texts
+from fuzz.readers.base import OWN, Reader, deep_texts
 from smoothcert.errors import InputError
 from smoothcert.recipes import RECIPES, to_dict, to_toml
 
@@ -24,6 +24,16 @@ def toml_seeds() -> list[bytes]:
 
 def json_seeds() -> list[bytes]:
     return [json.dumps(to_dict(recipe)).encode() for recipe in recipes()]
+
+
+def run_recipe_hostile(seeds: list[bytes]) -> list[bytes]:
+    """And run folders that name code of somebody's own, in each place."""
+    values = to_dict(recipes()[0])
+    objective, own = values["objective"], {"kind": OWN, "norm": 1, "scale": 0.5}
+    places = [values | {"schedule": own}] + [
+        values | {"objective": objective | part} for part in ({"noise": own}, {"attack": own}, {"terms": [own]})
+    ]
+    return [*deep_texts(seeds), *(json.dumps(each).encode() for each in places)]
 
 
 def use_recipe(recipe: Any) -> object:
@@ -82,6 +92,7 @@ JSON = with_json(json.loads, lambda value: json.dumps(value).encode())
 READERS = (
     Reader("toml", ".toml", toml_seeds, read_recipe_file, TEXT, deep_texts, 3),
     Reader("json", ".json", json_seeds, read_recipe_file, (*(JSON,) * 6, *TEXT), deep_texts, 2),
-    Reader("run-recipe", ".json", lambda: json_seeds()[:1], read_run_recipe, (*(JSON,) * 4, *TEXT), deep_texts, 1),
+    Reader("run-recipe", ".json", lambda: json_seeds()[:1], read_run_recipe, (*(JSON,) * 4, *TEXT),
+           run_recipe_hostile, 1),
     Reader("recipe-name", "", name_seeds, read_name, TEXT, share=1),
 )  # fmt: skip

@@ -8,6 +8,10 @@ class InputError(ValueError):
     """What was given cannot be used; the message says in one line what is wrong and what to do."""
 
 
+class Notice(UserWarning):
+    """What a person should know of something that is done all the same; one line."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of an error message about an unknown name.
 

@@ -86,7 +86,7 @@ def summarize(results: Results, radii: Sequence[float], confidence: float | None
         n=header.n,
         alpha=header.alpha,
         noise=header.noise,
-        largest_radius=None if header.procedure is None else header.procedure.largest,
+        largest_radius=header.largest_radius,
         assured=None if confidence is None else assured(results, radii, confidence),
     )
 

@@ -7,9 +7,11 @@ from pathlib import PurePath
 
 from smoothcert.analysis.published import Setting, setting_of_path
 from smoothcert.analysis.results import Results
+from smoothcert.files.source import is_spec
 from smoothcert.noise import AnyGaussian
 from smoothcert.objectives import MACER, Consistency, CrossEntropy, MeanSquared, Objective, Stability
 from smoothcert.recipes import Recipe
+from smoothcert.recipes.serialize import kind_of
 
 __all__ = ["Setting", "by_panel", "recipe_setting", "setting_of"]
 
@@ -42,14 +44,17 @@ def by_panel(everything: Sequence[Results]) -> dict[tuple[str, str], list[int]]:
         setting, noise = setting_of(results), results.header.noise
         name, scale = setting.dataset or "unknown data", setting.sigma
         if noise is not None and not isinstance(noise, AnyGaussian):
-            name, scale = f"{name}, {type(noise).__name__.lower()}", noise.scale
+            called = str(getattr(noise, "called", type(noise).__name__))
+            name, scale = f"{name}, {called.lower()}", noise.scale
         found.setdefault((name, -1.0 if scale is None else scale), []).append(place)
     return {(name, NO_SIGMA if scale < 0 else f"σ = {scale:.2f}"): found[name, scale] for name, scale in sorted(found)}
 
 
 def _method(objective: Objective, dataset: str) -> tuple[str | None, float | None]:
-    """The method's name in the tables, and its λ."""
+    """The method's name in the tables, and its λ; with a part of somebody's own it is none of them."""
     attack = objective.attack
+    if any(is_spec(kind_of(part)) for part in (*objective.terms, attack) if part is not None):
+        return None, None
     for term in objective.terms:
         for kind, name in ((Stability, "stability"), (MACER, "macer"), (MeanSquared, "mse")):
             if isinstance(term, kind):

@@ -13,12 +13,14 @@ from smoothcert.certification.pilot import Pilot, pilot_path, share_budget
 from smoothcert.certification.run import certify_images
 from smoothcert.certification.target import ModelOptions, open_target
 from smoothcert.errors import InputError
+from smoothcert.files.source import is_spec
 from smoothcert.machine.processes import place
 from smoothcert.machine.work import work
 from smoothcert.procedures.bound import bound_of
 from smoothcert.procedures.budget import Budgeted, unplanned
 from smoothcert.procedures.evidence import Counts
 from smoothcert.procedures.procedure import Procedure, build
+from smoothcert.recipes.serialize import kind_of
 from smoothcert.records.row import Row
 from smoothcert.records.secret_seed import secret_seed_for
 from smoothcert.records.selection import Selection
@@ -101,6 +103,9 @@ def certify_run(
     """
     selection = Selection(every, start, stop)
     target = open_target(run, **options)
+    if (procedure != "paper" or budget is not None) and is_spec(kind_of(target.noise)):
+        asked = f"--procedure {procedure}" if budget is None else "--budget"
+        raise InputError(f"{asked} needs a noise of ours: use --procedure paper under one of your own")
     how: Procedure
     if budget is None:
         how = build(procedure, target.noise, n0, n, alpha, bound=bound, radii=radii, label_aware=label_aware)

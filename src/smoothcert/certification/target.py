@@ -13,14 +13,17 @@ import torch
 from torch import Tensor
 
 from smoothcert import models
+from smoothcert.certification.own_code import require_trained, sources_of
 from smoothcert.data import ImageSet, load, splits
 from smoothcert.errors import InputError
+from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.foreign_model import open_model
 from smoothcert.interchange.weights import digest, load_weights
 from smoothcert.machine.device import Where, prepare
 from smoothcert.machine.precision import Precision, require_precision
 from smoothcert.noise import Noise, on_grid
 from smoothcert.recipes.serialize import noise_from_dict
+from smoothcert.recipes.structure import structure
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.smoothed.classifier import SmoothedClassifier
 
@@ -86,6 +89,8 @@ class Target:
 def open_target(run: str | os.PathLike[str], **options: Unpack[ModelOptions]) -> Target:
     """A run folder of ours (or its weights file), or anything that `interchange.open_model` reads.
 
+    A network or noise of one's own, which the run names as package.module:Name, is imported.
+
     Args:
         run: a run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME
         options: data, device, threads, workers as for `train`; precision of f; for others' models noise, dataset,
@@ -122,7 +127,8 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     missing = {"model", "num_classes", "normalization", "noise", "dataset"} - about.keys()
     if missing:
         raise InputError(f"{file}: holds no finished model (a checkpoint of a training?)")
-    network = models.build(about["model"], about["num_classes"], about["normalization"])
+    require_trained(file, about, about["model"])
+    network = network_of(about["model"])(about["num_classes"], about["normalization"])
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
@@ -131,13 +137,15 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     precision = options.get("precision") or about.get("recipe", {}).get("precision", "float32")
     require_precision(precision, device)
     f = models.frozen(network.to(device), precision)
-    assert f.input_shape is not None  # all networks of ours say it
+    shape: tuple[int, ...] = f.input_shape or structure(tuple[int, ...], about.get("input_shape"), "input_shape", {})
+    noise = _noise_of(file, about, options.get("noise"))
     normalization = about["normalization"]
     described: dict[str, Any] = {
         "model": {
             "name": about["model"],
             "variant": f.variant if normalization == "standard" else f"{f.variant}, normalization {normalization}",
             "sha256": digest(weights),
+            **sources_of(about["model"], noise),
         },
         **{key: about[key] for key in ("recipe", "imported") if key in about},
     }
@@ -145,8 +153,8 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
         name=folder.path.resolve().name,
         f=f,
         num_classes=about["num_classes"],
-        input_shape=f.input_shape,
-        noise=_noise_of(about, options.get("noise")),
+        input_shape=shape,
+        noise=noise,
         data=options.get("dataset") or about["dataset"],
         split=options.get("split") or splits(about.get("recipe", {}).get("held_out"))[1],
         about=described,
@@ -156,9 +164,12 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     )
 
 
-def _noise_of(about: dict[str, Any], said: Noise | Literal["grid"] | None) -> Noise:
-    own = noise_from_dict(about["noise"])
-    return on_grid(own) if said == "grid" else said or own
+def _noise_of(file: Path, about: dict[str, Any], said: Noise | Literal["grid"] | None) -> Noise:
+    if said is not None and said != "grid":
+        return said
+    require_trained(file, about, about["noise"].get("kind") if isinstance(about["noise"], dict) else None)
+    own = noise_from_dict(about["noise"], opens=True)
+    return on_grid(own) if said == "grid" else own
 
 
 def _from_model(spec: str, options: ModelOptions) -> Target:
@@ -179,7 +190,7 @@ def _from_model(spec: str, options: ModelOptions) -> Target:
         noise=noise,
         data=options.get("dataset"),
         split=options.get("split") or "test",
-        about={"model": opened.about},
+        about={"model": opened.about | sources_of("", noise)},
         log=Path(f"{name}.certify.jsonl"),
         device=device,
         where=options,

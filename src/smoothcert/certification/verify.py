@@ -8,10 +8,12 @@ from pathlib import Path
 
 from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
+from smoothcert.noise import Noise
 from smoothcert.procedures.budget import Budgeted
 from smoothcert.procedures.certificate import conclude
 from smoothcert.procedures.evidence import Counts, Evidence, Look
 from smoothcert.procedures.procedure import Procedure
+from smoothcert.recipes.unopened import Unopened
 from smoothcert.records.log import acr_of, missing
 from smoothcert.records.parts import read_whole
 from smoothcert.records.row import Row, Votes
@@ -43,19 +45,30 @@ class Verification:
     problems: tuple[tuple[int | None, str], ...]
 
 
-def verify(path: Path, public_key: Path | None = None) -> Verification:
+def verify(path: Path, public_key: Path | None = None, noise: Noise | None = None) -> Verification:
     """Every row must be what its procedure gives for its votes, and its votes those the procedure asks for.
 
     That includes the radius, class, correctness, every count, and through them n, n₀, α and the noise of the header;
     tables of boundaries are computed anew. All images that the header selects must be there, the closing row must fit
     (a log that it does not fit is refused when it is read), the header must not contradict its own recipe unless it
     says so, a revealed seed must be the one committed to, and a budget must be kept, and shared out as the pilot votes
-    say. Whether f cast these votes and the data set has these labels `recompute` can tell.
+    say. Whether f cast these votes and the data set has these labels `recompute` can tell. Code that the log names is
+    not imported: `noise` is the log's, where that is one of somebody's own, for it has the theorem that the radii
+    follow from.
     """
     log = read_whole(path)
     header, problems, votes = log.header, list[tuple[int | None, str]](), 0
     if header.procedure is None or header.num_classes is None:
         raise InputError(f"{log.path}: its header does not say by which procedure, or for how many classes")
+    procedure = header.procedure
+    if isinstance(header.noise, Unopened):
+        if noise is None or header.noise != noise:
+            name, scale = header.noise.kind, header.noise.scale
+            raise InputError(
+                f"{log.path}: its radii follow from a theorem of somebody's own: if you trust that code, "
+                f"name it with --noise {name}:{scale:g}"
+            )
+        procedure = replace(procedure, noise=noise)
     stated, changed = log.environment.get("changed"), list[str]()
     for what, (here, there) in header.departures().items():
         if what != "model" and isinstance(stated, list) and what in stated:
@@ -66,7 +79,7 @@ def verify(path: Path, public_key: Path | None = None) -> Verification:
         try:
             if row["index"] not in header.images:
                 raise InputError("it is not among the images that the header selects")
-            votes += _row(row, header.procedure, header.num_classes)
+            votes += _row(row, procedure, header.num_classes)
         except InputError as error:
             problems.append((row["index"], str(error)))
     if missing(log):

@@ -6,12 +6,13 @@ import errno
 import keyword
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from smoothcert import __version__
-from smoothcert.errors import InputError, did_you_mean
+from smoothcert.errors import InputError, Notice, did_you_mean
 from smoothcert.machine.processes import place
 
 COMMANDS = {
@@ -55,7 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # Beside two busy processes a training then ran at a thirtieth of its speed.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
-        _run(given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", Notice)
+            warnings.showwarning = _notice(warnings.showwarning)
+            _run(given)
         sys.stdout.flush()
     except InputError as error:
         _fail(str(error))
@@ -109,6 +113,18 @@ def _version() -> str:
     from importlib.metadata import version
 
     return f"smoothcert {__version__} (torch {version('torch')})"  # not by importing torch, which takes seconds
+
+
+def _notice(others: Callable[..., None]) -> Callable[..., None]:
+    """Notices as lines like all others; warnings of other kinds stay as they are shown."""
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, Notice):
+            complain(str(message))
+        else:
+            others(message, category, *rest, **more)
+
+    return show
 
 
 def _overview() -> str:

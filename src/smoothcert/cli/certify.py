@@ -122,13 +122,13 @@ class Certify:
         kind = "" if procedure == "paper" and self.bound == "single" else f"{procedure}, {self.bound} bound, "
         recipe = results.header.recipe
         marked = f"  reduced run ({recipe.reduced})" if recipe is not None and recipe.reduced else ""
+        largest = "" if s.largest_radius is None else f", largest radius {floored(s.largest_radius, 3)}"
         parts = f" ({len(files_of(log))} files)" if files_of(log) != [log] else ""
         print(
             f"{log}{parts}  {s.images} of {s.selected} images  "
             f"{acr}certified accuracy {100 * (accuracy or 0.0):.1f}%{where}  "
             f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
-            f"{votes_of(log) / s.images:,.0f} votes/image, "
-            f"largest radius {floored(s.largest_radius or 0.0, 3)}){marked}"
+            f"{votes_of(log) / s.images:,.0f} votes/image{largest}){marked}"
         )
 
 

@@ -54,9 +54,9 @@ class Verify:
             raise InputError("--model and --recompute belong together: which model, and how many rows")
         if self.recompute is None and self.recompute_seed is not None:
             raise InputError("--recompute-seed is for --recompute")
-        good, listed = True, []
+        good, listed, noise = True, [], self.others.chosen_noise()
         for path in self.logs:
-            one = verify(path, self.public_key)
+            one = verify(path, self.public_key, None if noise == "grid" else noise)
             again = None if self.model is None or one.problems else self._again(path, self.model)
             good = good and not one.problems and not (again and again.problems)
             if self.json:

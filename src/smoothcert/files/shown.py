@@ -35,3 +35,9 @@ def _differing(found: Any, wanted: Any, where: str) -> Any:
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) and value.isprintable() and len(value) <= 80 else shown(value)
+
+
+def one_line(error: BaseException, limit: int = 200) -> str:
+    """What an exception says, fit for the end of a message."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

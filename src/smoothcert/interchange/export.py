@@ -13,9 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from smoothcert.errors import InputError
+from smoothcert.files.shown import one_line
 from smoothcert.files.writing import write_atomically
 from smoothcert.interchange.onnx import OnnxModel
-from smoothcert.interchange.optional import one_line, optional
+from smoothcert.interchange.optional import optional
 from smoothcert.interchange.weights import load_weights, save_weights
 from smoothcert.models.freeze import frozen
 from smoothcert.models.network import declared

@@ -2,45 +2,68 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from torch import Tensor, nn
 
-from smoothcert.errors import InputError, did_you_mean
-from smoothcert.interchange.optional import one_line, optional
-from smoothcert.models.normalize import Normalize
+from smoothcert.errors import InputError
+from smoothcert.files.shown import one_line
+from smoothcert.files.source import imported, is_spec
+from smoothcert.interchange.optional import optional
+from smoothcert.models import build
+from smoothcert.models.normalize import Normalize, renormalize
 
 
 def from_factory(spec: str) -> nn.Module:
     """The nn.Module that `package.module:name` is, or returns when called without arguments.
 
-    The module is imported, so its code runs: that is what was asked for. The current folder is searched last.
+    The module is imported, so its code runs: that is what was asked for.
     """
-    module_name, _, attribute = spec.partition(":")
-    if not module_name or not attribute:
+    if not is_spec(spec):
         raise InputError(f"{spec!r} is not of the form package.module:factory")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # console scripts start without it
+    made = imported(spec)
+    return made if isinstance(made, nn.Module) else _called(spec, made)
+
+
+def network_of(name: str) -> Callable[[int, str], nn.Module]:
+    """What makes the named network of (classes, normalization): one of ours, or a factory `package.module:name`.
+
+    A factory's module is imported now, so that whatever it draws does not change the weights of a seed. It is called
+    with `num_classes` where it has an argument of this name.
+    """
+    if not is_spec(name):
+        return partial(build, name)
+    factory = imported(name)
+    if isinstance(factory, nn.Module):
+        raise InputError(f"{name}: is a network already: name the class or function that makes it, for every seed anew")
+
+    def make(num_classes: int, normalization: str) -> nn.Module:
+        given = {"num_classes": num_classes} if _takes_classes(factory) else {}
+        return renormalize(_called(name, factory, **given), normalization)
+
+    return make
+
+
+def _takes_classes(factory: Callable[..., object]) -> bool:
+    if getattr(factory, "__init__", None) is nn.Module.__init__:  # takes anything, and refuses it
+        return False
     try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise InputError(f"{spec}: cannot import {module_name}: no module named {error.name}") from error
-    except Exception as error:  # anything at all can happen inside somebody's module
-        raise InputError(f"{spec}: importing {module_name} raised {one_line(error)}") from error
-    if not hasattr(module, attribute):
-        names = [name for name in vars(module) if not name.startswith("_")]
-        raise InputError(f"{spec}: {module_name} has no {attribute}{did_you_mean(attribute, names)}")
-    made = getattr(module, attribute)
+        arguments = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return False
+    return "num_classes" in arguments or any(each.kind is each.VAR_KEYWORD for each in arguments.values())
+
+
+def _called(spec: str, factory: Callable[..., object], **given: int) -> nn.Module:
+    call = f"{spec.partition(':')[2]}({', '.join(f'{name}={value}' for name, value in given.items())})"
+    try:
+        made = factory(**given)
+    except Exception as error:
+        raise InputError(f"{spec}: calling {call} raised {one_line(error)}") from error
     if not isinstance(made, nn.Module):
-        try:
-            made = made()
-        except Exception as error:
-            raise InputError(f"{spec}: calling {attribute}() raised {one_line(error)}") from error
-    if not isinstance(made, nn.Module):
-        raise InputError(f"{spec}: {attribute}() returned a {type(made).__name__}, not a torch.nn.Module")
+        raise InputError(f"{spec}: {call} returned a {type(made).__name__}, not a torch.nn.Module")
     return made
 
 

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from smoothcert.errors import InputError
+from smoothcert.files.shown import one_line
 from smoothcert.interchange.factory import from_factory, from_timm, from_torchvision
 from smoothcert.interchange.foreign_checkpoint import import_checkpoint
 from smoothcert.interchange.onnx import OnnxModel
-from smoothcert.interchange.optional import one_line
 from smoothcert.interchange.weights import digest
 from smoothcert.models.freeze import frozen
 

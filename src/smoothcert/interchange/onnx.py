@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from smoothcert.errors import InputError
-from smoothcert.files.shown import shown
-from smoothcert.interchange.optional import one_line, optional
+from smoothcert.files.shown import one_line, shown
+from smoothcert.interchange.optional import optional
 
 _MOST_NUMBERS = 2**26  # of one input: 256 photographs have 39 million
 _PROVIDERS = ("CUDAExecutionProvider", "CPUExecutionProvider")

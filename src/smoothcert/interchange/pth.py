@@ -17,8 +17,7 @@ from torch import Tensor
 from smoothcert.errors import InputError
 from smoothcert.files.pickle_program import look_through
 from smoothcert.files.reading import LARGEST, NOT_ZIP, read_bytes
-from smoothcert.files.shown import shown
-from smoothcert.interchange.optional import one_line
+from smoothcert.files.shown import one_line, shown
 
 _LONGEST = 1_000_000  # opcodes of a pickle: a tensor takes some forty
 _OLD_HEAD = 5  # pickles at the head of a file of torch < 1.6; its tensors follow them

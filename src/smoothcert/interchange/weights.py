@@ -15,8 +15,8 @@ from torch import Tensor
 
 from smoothcert.errors import InputError
 from smoothcert.files.reading import LARGEST, parse_json, read_bytes
+from smoothcert.files.shown import one_line
 from smoothcert.files.writing import write_atomically
-from smoothcert.interchange.optional import one_line
 
 _KEY = "smoothcert"
 

@@ -44,7 +44,7 @@ class Frozen(nn.Module):
         self.precision: str = precision
         says = declared(f)
         self.input_range: tuple[float, float] = says.input_range or (0.0, 1.0)
-        self.input_shape: tuple[int, ...] | None = says.input_shape
+        self.input_shape: tuple[int, ...] | None = says.input_shape and tuple(says.input_shape)
         self.memory_format: torch.memory_format = says.memory_format or torch.contiguous_format
 
     def forward(self, x: Tensor) -> Tensor:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from smoothcert.errors import InputError
 from smoothcert.noise import AnyGaussian, Noise
 from smoothcert.objectives.eval_mode import eval_mode
-from smoothcert.objectives.term import Term, term_name
+from smoothcert.objectives.term import Term, declared, term_name
 
 if TYPE_CHECKING:
     import torch
@@ -25,9 +25,8 @@ class Attack(Protocol):
     `g` gives for any x' the logits (m, B, K) of x' + δ_1, …, x' + δ_m: the noise is drawn once, and the terms
     charge under the same draws. The network behind it is in eval mode, and its weights ask for no gradient.
     `batch` is the number of images of the whole optimiser step, of which x may be a share; None: x is all of them.
+    It may declare `knobs`, as a term does.
     """
-
-    knobs: ClassVar[tuple[str, ...]]
 
     def __call__(
         self, g: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, batch: int | None = None
@@ -82,12 +81,14 @@ class Objective:
             raise InputError("an objective needs at least one term")
         if self.m < 1:
             raise InputError(f"m must be at least 1, not {self.m}")
-        if len({type(term) for term in self.terms}) < len(self.terms):
-            raise InputError("an objective takes each kind of term once: add up their weights")
+        if len(set(map(term_name, self.terms))) < len(self.terms):
+            raise InputError(
+                "an objective takes each kind of term once: add up their weights, or rename one of your own"
+            )
         for term in self.terms:
             name = type(term).__name__
-            if self.m < term.least_m:
-                raise InputError(f"{name} needs m >= {term.least_m} noisy views per image, not m={self.m}")
+            if self.m < declared(term).least_m:
+                raise InputError(f"{name} needs m >= {declared(term).least_m} noisy views per image, not m={self.m}")
             sigma = getattr(term, "sigma", None)
             fits = isinstance(self.noise, AnyGaussian) and self.noise.sigma == sigma
             if sigma is not None and not fits:
@@ -96,7 +97,7 @@ class Objective:
     @property
     def wants_clean(self) -> bool:
         """Whether a term is charged for the image without noise too."""
-        return any(term.wants_clean for term in self.terms)
+        return any(declared(term).wants_clean for term in self.terms)
 
     @property
     def knobs(self) -> tuple[str, ...]:
@@ -105,9 +106,9 @@ class Objective:
         The paper's table 3 counts so: none for Gaussian, λ and η for Consistency (m = 2 throughout), ε, T, m
         and warm-up for SmoothAdv, λ, γ, β and m for MACER.
         """
-        parts = {term_name(term): term.knobs for term in self.terms}
+        parts = {term_name(term): declared(term).knobs for term in self.terms}
         if self.attack is not None:
-            parts["attack"] = self.attack.knobs
+            parts["attack"] = declared(self.attack).knobs
         named = [k if k == "m" else f"{part}.{k}" for part, knobs in parts.items() for k in knobs]
         return tuple(dict.fromkeys(named))
 
@@ -213,15 +214,15 @@ class Objective:
         clean = [_logits(f, views[:1])] if self.wants_clean else []
         noisy = _logits(f, views[len(clean) :])
         both = torch.cat([*clean, noisy]) if clean else noisy
-        charges = {term_name(t): t(both if t.wants_clean else noisy, y).mean() for t in self.terms}
+        charges = {term_name(t): t(both if declared(t).wants_clean else noisy, y).mean() for t in self.terms}
         return Charges(charges, noisy)
 
 
 def _logits(f: Callable[[Tensor], Tensor], views: Tensor) -> Tensor:  # (n, B, …) → (n, B, K)
     inputs = views.flatten(0, 1)
-    from smoothcert.models.network import declared
+    from smoothcert.models.network import declared as declared_of
 
-    memory_format = declared(f).memory_format
+    memory_format = declared_of(f).memory_format
     if memory_format is not None and inputs.dim() == 4:
         # The noise was drawn in the order of the axes, so it is the same for every memory format.
         inputs = inputs.contiguous(memory_format=memory_format)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Protocol
 
 from smoothcert.errors import InputError
 
@@ -14,22 +15,38 @@ if TYPE_CHECKING:
 class Term(Protocol):
     """Maps the logits of m noisy views to one charge per image; the loss is the mean over images of the sum.
 
-    One that changes over training also has `at(epoch)`, which gives the term as it is in that epoch.
+    A frozen dataclass, whose fields are its hyperparameters. It may declare what `Declared` has. One that changes over
+    training also has `at(epoch)`, which gives the term as it is in that epoch.
     """
-
-    least_m: ClassVar[int]
-    """with fewer views the term would vanish or make no sense"""
-    wants_clean: ClassVar[bool]
-    """its logits begin with those of the image itself, without noise: (1 + m, B, K)"""
-    knobs: ClassVar[tuple[str, ...]]
-    """what one has to choose for it; `m` is the objective's"""
 
     def __call__(self, logits: Tensor, y: Tensor) -> Tensor: ...  # (m, B, K), (B,) → (B,)
 
 
+@dataclass(frozen=True)
+class Declared:
+    """The attributes of a term, and of an attack, that are known here; each may be missing."""
+
+    least_m: int = 1
+    """with fewer views the term would vanish or make no sense"""
+    wants_clean: bool = False
+    """its logits begin with those of the image itself, without noise: (1 + m, B, K)"""
+    knobs: tuple[str, ...] = ()
+    """what one has to choose for it (default: all its fields); `m` is the objective's"""
+
+
+def declared(part: object) -> Declared:
+    """What a term or an attack says of itself.
+
+    >>> declared(lambda logits, y: logits.mean((0, 2))).least_m
+    1
+    """
+    found = Declared(knobs=tuple(getattr(part, "__dataclass_fields__", ())))
+    return replace(found, **{f.name: getattr(part, f.name) for f in fields(Declared) if hasattr(part, f.name)})
+
+
 def term_name(term: Term) -> str:
     """CrossEntropy → cross_entropy, MACER → macer: the name of a term in logs and recipes."""
-    name = type(term).__name__
+    name = str(getattr(term, "called", type(term).__name__))  # of one that was read without its code
     if name.isupper():
         return name.lower()
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")

@@ -45,6 +45,8 @@ _LISTED = "`smoothcert recipes` lists all"
 def find_recipe(name: str) -> Recipe:
     """The recipe of that name, or the one in that .json or .toml file.
 
+    Terms, attacks, noises and schedules that a file names as package.module:Name are imported, so their code runs.
+
     Args:
         name: as `smoothcert recipes` lists them, or a path
 
@@ -56,7 +58,7 @@ def find_recipe(name: str) -> Recipe:
         90
     """
     if name.endswith((".json", ".toml")):
-        return read_recipe(Path(name))
+        return read_recipe(Path(name), opens=True)
     return RECIPES[real_name(name)]
 
 

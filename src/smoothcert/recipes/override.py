@@ -21,12 +21,13 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
     consistency alone has a λ. VALUE is a TOML value, and words need no quotes; `none` takes an attack away.
     """
     values = to_dict(recipe, full=True)
+    sources = values.pop("sources")  # nothing that one sets
     for setting in settings:
         path, equals, text = setting.partition("=")
         if not equals or not path.strip() or not text.strip():
             raise InputError(f"--set takes PATH=VALUE, such as lr=0.02, not {shown(setting)}")
         _set(values, path.strip(), _value(text.strip()))
-    return from_dict(values)
+    return from_dict(values | {"sources": sources}, opens=True)
 
 
 def _set(values: dict[str, Any], path: str, value: Any) -> None:
@@ -60,8 +61,10 @@ def _places(table: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[s
             yield f"{path}{name}", table
             yield from _places(value, f"{path}{name}.")
         elif isinstance(value, list):
+            yield f"{path}{name}", table
             for part in value:
-                yield from _places(part, f"{path}{name}.{part['kind']}.")
+                if isinstance(part, dict):
+                    yield from _places(part, f"{path}{name}.{str(part.get('kind')).rpartition(':')[2]}.")
         elif name != "kind" and f"{path}{name}" not in _ELSEWHERE:
             yield f"{path}{name}", table
 

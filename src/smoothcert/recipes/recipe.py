@@ -10,6 +10,7 @@ from smoothcert.machine.precision import PRECISIONS
 from smoothcert.objectives import Objective
 from smoothcert.recipes.muon import Muon
 from smoothcert.recipes.schedule import Schedule
+from smoothcert.recipes.source import Source
 
 _MOST = 10**9  # of anything: more is a slip, and infinity would train nothing
 
@@ -50,6 +51,8 @@ class Recipe:
     seed: int = 0
     reduced: str | None = None
     """in what this is less than it was made from, by `reduced_recipe`: whoever shows its numbers must say so"""
+    sources: tuple[Source, ...] | None = None
+    """of parts that are code of one's own: `train` fills it in, so that a recipe in a run folder has it"""
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch", 1), ("lr", 0), ("momentum", 0), ("weight_decay", 0)):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from smoothcert.errors import InputError, did_you_mean
 from smoothcert.files.shown import shown
+from smoothcert.files.source import is_spec
 
 Kinds = Mapping[Any, Mapping[str, Any]]
+Own = Callable[[Any, str, Mapping[str, Any], str], Any]
 _PLAIN = (int, float, bool, str)
 
 
-def structure(wanted: Any, value: Any, where: str, kinds: Kinds) -> Any:
+def structure(wanted: Any, value: Any, where: str, kinds: Kinds, own: Own | None = None) -> Any:
     """`value` as a `wanted`: a plain type, X | None, tuple[X, ...], a dataclass, or a protocol that `kinds` knows.
 
     Args:
@@ -22,6 +24,7 @@ def structure(wanted: Any, value: Any, where: str, kinds: Kinds) -> Any:
         value: as json or tomllib gives it
         where: what an error calls it, such as recipe.objective
         kinds: for a protocol the dataclasses that a table may name as its `kind`: {Noise: {"gaussian": Gaussian}}
+        own: makes (protocol, package.module:Name, fields, where) what a `kind` of this form stands for; None: nothing
 
     Returns:
         the value; whatever has another type, an unknown name or a field missing raises InputError
@@ -44,13 +47,20 @@ def structure(wanted: Any, value: Any, where: str, kinds: Kinds) -> Any:
     if get_origin(wanted) is tuple:
         if not isinstance(value, list | tuple):
             raise InputError(f"{where} must be a list, not {shown(value)}")
-        return tuple(structure(get_args(wanted)[0], part, where, kinds) for part in value)
+        return tuple(structure(get_args(wanted)[0], part, where, kinds, own) for part in value)
     if get_origin(wanted) is Mapping:
         return require_table(value, where)
     if not (wanted in kinds or is_dataclass(wanted)):
         return value
     given = require_table(value, where)
-    return _built(_chosen(kinds[wanted], given, where) if wanted in kinds else wanted, given, where, kinds)
+    if wanted not in kinds:
+        return built(wanted, given, where, kinds, own)
+    kind = given.pop("kind", None)
+    if own is not None and is_spec(kind):
+        return own(wanted, kind, given, where)
+    if not isinstance(kind, str) or kind not in kinds[wanted]:
+        raise InputError(f"{where}: unknown kind {shown(kind)}{did_you_mean(str(kind)[:80], kinds[wanted])}")
+    return built(kinds[wanted][kind], given, where, kinds, own)
 
 
 def require_table(values: Any, where: str) -> dict[str, Any]:
@@ -60,7 +70,7 @@ def require_table(values: Any, where: str) -> dict[str, Any]:
     return dict(values)
 
 
-def _built(kind: Any, given: Mapping[str, Any], where: str, kinds: Kinds) -> Any:
+def built(kind: Any, given: Mapping[str, Any], where: str, kinds: Kinds, own: Own | None = None) -> Any:
     """The dataclass with these fields and no others, each of its type."""
     known, hints = {field.name: field for field in fields(kind)}, get_type_hints(kind)
     for name in given:
@@ -69,11 +79,5 @@ def _built(kind: Any, given: Mapping[str, Any], where: str, kinds: Kinds) -> Any
     for name, field in known.items():
         if name not in given and field.default is MISSING and field.default_factory is MISSING:
             raise InputError(f"{where}: {name} is missing")
-    return kind(**{name: structure(hints[name], value, f"{where}.{name}", kinds) for name, value in given.items()})
-
-
-def _chosen(named: Mapping[str, Any], given: dict[str, Any], where: str) -> Any:
-    kind = given.pop("kind", None)
-    if not isinstance(kind, str) or kind not in named:
-        raise InputError(f"{where}: unknown kind {shown(kind)}{did_you_mean(str(kind)[:80], named)}")
-    return named[kind]
+    values = {name: structure(hints[name], value, f"{where}.{name}", kinds, own) for name, value in given.items()}
+    return kind(**values)

@@ -15,8 +15,9 @@ from smoothcert.noise import Noise
 from smoothcert.procedures.curve import Curve
 from smoothcert.procedures.procedure import Procedure, procedure_of
 from smoothcert.recipes.recipe import Recipe
-from smoothcert.recipes.serialize import KINDS, to_dict
+from smoothcert.recipes.serialize import KINDS, kept, to_dict
 from smoothcert.recipes.structure import require_table, structure
+from smoothcert.recipes.unopened import Unopened
 from smoothcert.records.selection import Selection
 
 _OF_PROCEDURE = (
@@ -140,6 +141,11 @@ class Header:
         """In which the radii are. The published TSV logs do not say; all of them are of Gaussian noise."""
         return "ℓ₂" if self.noise is None or self.noise.norm == 2 else "ℓ₁"
 
+    @property
+    def largest_radius(self) -> float | None:
+        """What n unanimous votes give; None where nobody says, or by a theorem of somebody's own."""
+        return None if self.procedure is None or isinstance(self.noise, Unopened) else self.procedure.largest
+
     def departures(self) -> dict[str, tuple[Any, Any]]:
         """In what it is not as its own recipe says: what → (here, there). Allowed if asked for and stated."""
         if self.recipe is None:
@@ -183,7 +189,7 @@ def header_of(values: Any) -> Header:
     if seed is not None and type(seed) is not int:
         raise InputError(f"seed must be a whole number, not {shown(seed)}")
     of_procedure = {key: given.pop(key) for key in _OF_PROCEDURE if key in given}
-    header: Header = structure(Header, given, "header", KINDS)
+    header: Header = structure(Header, given, "header", KINDS, kept)
     if of_procedure and header.noise is None:
         raise InputError("the noise is missing, without which n and alpha prove nothing")
     # Logs older than these two words are of CERTIFY.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from smoothcert.errors import InputError
@@ -53,6 +53,12 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             write_atomically(self.recipe, json.dumps(to_dict(recipe), indent=2).encode() + b"\n")
         elif (found := self.read_recipe()) != recipe:
+            if replace(found, sources=recipe.sources) == recipe:
+                changed = " and ".join(s.module for s in recipe.sources or () if s not in (found.sources or ()))
+                raise InputError(
+                    f"{self.path}: {changed} has changed since this training began, and would go on with another loss "
+                    "or network: undo that, or choose another --out"
+                )
             said = differences(to_dict(found), to_dict(recipe))
             raise InputError(f"{self.path}: holds a run of another recipe ({said}): choose another --out")
 

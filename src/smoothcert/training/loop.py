@@ -13,22 +13,26 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from smoothcert import models
 from smoothcert.data import ImageSet
 from smoothcert.errors import InputError
 from smoothcert.files.environment import environment
+from smoothcert.files.source import is_spec
 from smoothcert.files.writing import sole_owner
+from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.weights import save_weights
 from smoothcert.machine.precision import require_precision
 from smoothcert.models.network import declared
 from smoothcert.noise.stream import generator_for
 from smoothcert.recipes import Recipe, to_dict
+from smoothcert.recipes.source import with_sources
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import PHASES, write_training_log
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from smoothcert.training.learner import Learner
+from smoothcert.training.seeded import seeded
 from smoothcert.training.stopwatch import Stopwatch, peak_memory
 from smoothcert.training.team import Team
+from smoothcert.training.try_out import try_out
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 _SHARE_OF_TIME_FOR_CHECKPOINTS = 0.05
@@ -85,7 +89,9 @@ def train_on(
     second caller gets InputError.
     """
     require_precision(recipe.precision, device)
-    team = team or Team()
+    team, recipe = team or Team(), with_sources(recipe)
+    network = build_network(recipe, train_set.num_classes)
+    try_out(recipe, network, train_set)
     run, description, writes = RunFolder(folder), to_dict(recipe), team.place.first
     with sole_owner(folder, "train") if writes else contextlib.nullcontext():
         if writes:
@@ -95,7 +101,7 @@ def train_on(
                     f"or delete {run.training_log.name} and {run.model.name} to start again"
                 )
             run.claim(recipe)
-        f = team.adopt(build_network(recipe, train_set.num_classes).to(device))
+        f = team.adopt(network.to(device))
         f = f.to(memory_format=declared(f).memory_format or torch.contiguous_format)  # type: ignore[call-overload]
         learner = Learner(recipe, f)
         position = load_checkpoint(run.checkpoint, learner, description) if writes else Position()
@@ -124,6 +130,8 @@ def train_on(
                 "data_fingerprint": train_set.fingerprint,
                 "environment": environment(),
             }
+            if is_spec(recipe.model):
+                about["input_shape"] = train_set.shape  # which it need not say itself
             if recipe.ema is not None:
                 about["weights"] = f"exponential moving average, decay {recipe.ema} per step"
             save_weights(run.model, learner.weights(), about)
@@ -131,9 +139,9 @@ def train_on(
 
 def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
     """The recipe's network with the initial weights of its seed; torch's global generator is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.set_rng_state(generator_for(torch.device("cpu"), recipe.seed, "init").get_state())
-        return models.build(recipe.model, num_classes, recipe.normalization)
+    make = network_of(recipe.model)
+    with seeded(torch.device("cpu"), recipe.seed, "init"):
+        return make(num_classes, recipe.normalization)
 
 
 def _rest_of_epoch(
@@ -157,11 +165,12 @@ def _rest_of_epoch(
         generator = generator_for(device, recipe.seed, "train", epoch, step)
         share, moment = shares[step], epoch + step / len(steps)
         objective = recipe.objective.at(moment)
-        views = objective.views(f, x, y, generator, within=(share.start, share.total))
-        stopwatch.lap("attack")
-        charges = objective.charge(f, views, y)
-        f.zero_grad()
-        (charges.loss * share.weight).backward()
+        with seeded(device, recipe.seed, "step", epoch, step):
+            views = objective.views(f, x, y, generator, within=(share.start, share.total))
+            stopwatch.lap("attack")
+            charges = objective.charge(f, views, y)
+            f.zero_grad()
+            (charges.loss * share.weight).backward()
         team.add_gradients(f)
         learner.step(recipe.schedule.factor(moment, recipe.epochs))
         stopwatch.lap("descent")

@@ -20,8 +20,9 @@ class Model:
     sigma: float | None = None
     """standard deviation of Gaussian noise, such as 0.5 (default: that of the run's training)"""
     noise: str | None = None
-    """another noise instead, such as laplace:0.35 or uniform:0.87; grid: the run's own noise, or that of --sigma, drawn
-    exactly on the grid of 8-bit images, so that the certificate holds without any assumption about rounding"""
+    """another noise instead, such as laplace:0.35 or uniform:0.87, or package.module:Name:SCALE for one of your own;
+    grid: the run's own noise, or that of --sigma, drawn exactly on the grid of 8-bit images, so that the certificate
+    holds without any assumption about rounding"""
     dataset: str | None = None
     """data set whose images are used (default: the run's own)"""
     split: str | None = None
@@ -51,7 +52,9 @@ class Model:
         }
 
     def chosen_noise(self) -> Noise | Literal["grid"] | None:
+        from smoothcert.files.source import is_spec
         from smoothcert.noise import NOISES, Gaussian, GridGaussian
+        from smoothcert.recipes.serialize import own_noise
 
         if self.noise is None:
             return None if self.sigma is None else Gaussian(self.sigma)
@@ -60,9 +63,12 @@ class Model:
         if self.sigma is not None:
             raise InputError("--sigma and --noise exclude each other")
         kind, _, scale = self.noise.partition(":")
-        if kind not in NOISES:
-            raise InputError(f"unknown noise {kind!r}{did_you_mean(kind, NOISES)}")
+        own, _, own_scale = self.noise.rpartition(":")
         try:
+            if is_spec(own):
+                return own_noise(own, float(own_scale))
+            if kind not in NOISES:
+                raise InputError(f"unknown noise {kind!r}{did_you_mean(kind, NOISES)}")
             return NOISES[kind](float(scale))  # type: ignore[call-arg]
         except ValueError as error:
             if isinstance(error, InputError):
