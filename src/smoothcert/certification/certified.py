@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Unpack, cast
 import torch
 
 from smoothcert.certification.target import ModelOptions, Target, open_target
-from smoothcert.data import ImageSet
+from smoothcert.data import DATASETS, ImageSet
 from smoothcert.errors import InputError
+from smoothcert.files.shown import shown
 from smoothcert.models.network import declared
 from smoothcert.noise import GridNoise
 from smoothcert.records.log import CertificationLog
@@ -29,10 +30,18 @@ def open_certified(
         raise InputError(f"{path}: its header does not say its noise and data")
     if said not in (None, noise) and not (said == "grid" and isinstance(noise, GridNoise)):
         raise InputError(f"{path}: the log is about {noise}, not {said}")
+    if about.kind is not None and options.get("dataset") is None:
+        again = f"--dataset {about.name}" + " and its --labels" * (about.kind == "folder" and about.labelled)
+        raise InputError(
+            f"{path}: is about images of one's own ({about.kind} {about.name}): name them again with {again}"
+        )
+    if options.get("dataset") is None and about.name not in DATASETS:  # what a log names is never opened or imported
+        raise InputError(f"{path}: unknown data set {shown(about.name)}")
     options["noise"], options["dataset"] = noise, options.get("dataset") or about.name
+    options["split"] = about.split
     options["precision"] = options.get("precision") or cast("Precision", header.precision)
     target = open_target(run, **options)
-    test_set = target.images(about.split)
+    test_set = target.images()
     for key in ("sha256", "variant"):
         if getattr(header.model, key, None) != target.about["model"].get(key):
             raise InputError(f"{path}: the log certifies another model (its {key} differs)")

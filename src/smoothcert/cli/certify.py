@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tyro.conf import Positional
 
@@ -12,19 +12,30 @@ from smoothcert.cli.options.machine import Machine
 from smoothcert.cli.options.model import Model
 from smoothcert.errors import InputError
 
+if TYPE_CHECKING:
+    from smoothcert.records.log import CertificationLog
+
+_SHOWN = 20  # images without labels
+
 
 @dataclass(frozen=True)
 class Certify:
-    """Certify a trained run on its test set. Called again, it goes on where it was stopped.
+    """Certify a trained run, or any model, on its test set or on your own images. Called again, it goes on where it was
+    stopped.
 
     paper is CERTIFY of Cohen et al. (2019). curve finds which radii of a grid are certified, with a tenth of the votes:
     for certified accuracies, not for an average radius. adaptive plans the votes of each image: for average radii.
 
     Example: smoothcert certify runs/mnist-gaussian-0.50-seed0 --n 10000 --every 10
+    Example: smoothcert certify model.onnx images/ --labels labels.csv --sigma 0.25
     """
 
     run: Positional[str]
-    """run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME"""
+    """run folder, or a model: FILE.onnx, TorchScript, FILE.pt2, weights (FILE.pth.tar, .pt), package.module:factory,
+    timm:NAME, torchvision:NAME"""
+    images: Positional[str | None] = None
+    """your own images, instead of the test set: a folder of pictures (with --labels, or a folder per class), a picture,
+    .npy, .npz, package.module:name"""
     n0: int = 100
     """votes that choose the class"""
     n: int = 100_000
@@ -57,7 +68,9 @@ class Certify:
     """noisy copies per forward pass; auto: the fastest of a few"""
     out: Path | None = None
     """log file (default: certify.jsonl in the run folder, MODEL.certify.jsonl for others' models)"""
-    model: Model = field(default_factory=Model)
+    model: str | None = None
+    """package.module:factory that builds the network of a file of weights (state_dict)"""
+    others: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
@@ -70,7 +83,8 @@ class Certify:
         start, stop = self.range or (0, None)
         names = ("n0", "n", "alpha", "procedure", "bound", "radii", "label_aware", "every", "limit", "shard")
         options = {name: getattr(self, name) for name in (*names, "seed", "batch")}
-        work = certify_run(self.run, self.out, start=start, stop=stop, **options, **self.model.options(self.machine))
+        about = self.others.options(self.machine, self.images, self.model)
+        work = certify_run(self.run, self.out, start=start, stop=stop, **options, **about)
         log = shown(work, f"certify {Path(self.run).name}")
         if place().first:
             self._print(log)
@@ -85,12 +99,15 @@ class Certify:
         from smoothcert.analysis.tables import floored
         from smoothcert.records.parts import files_of, read_whole
 
+        whole = read_whole(log)
+        if not whole.header.labelled:
+            return print_unlabelled(whole)
         results = read_results(log)
         s = summarize(results, [(self.radii or (0.0,))[0]])
         acr = "" if s.acr is None else f"ACR {s.acr:.3f} ± {s.acr_standard_error:.3f}  "
         ((least, accuracy),) = s.certified_accuracy.items()
         where = "" if least == 0 else f" at radius {least:g}"
-        votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_whole(log).rows]
+        votes = [sum(row["selection"].values()) + sum(row["estimation"].values()) for row in whole.rows]
         kind = "" if self.procedure == "paper" and self.bound == "single" else f"{self.procedure}, {self.bound} bound, "
         recipe = results.header.recipe
         marked = f"  reduced run ({recipe.reduced})" if recipe is not None and recipe.reduced else ""
@@ -101,3 +118,17 @@ class Certify:
             f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
             f"{sum(votes) / len(votes):,.0f} votes/image, largest radius {floored(s.largest_radius or 0.0, 3)}){marked}"
         )
+
+
+def print_unlabelled(log: CertificationLog) -> None:
+    """Without labels there is no accuracy: each image's class and radius, and how many abstained."""
+    from smoothcert.analysis.tables import floored
+    from smoothcert.procedures.certificate import ABSTAIN
+
+    for row in log.rows[:_SHOWN]:
+        said = f"class {row['predict']}  radius {floored(row['radius'], 4)}"
+        print(f"{row.get('file', row['index'])}  {'abstain' if row['predict'] == ABSTAIN else said}")
+    if len(log.rows) > _SHOWN:
+        print(f"… {len(log.rows) - _SHOWN} more in the log")
+    abstained = sum(row["predict"] == ABSTAIN for row in log.rows)
+    print(f"{log.path}  {len(log.rows)} images  abstained {abstained}  (no labels: neither accuracy nor ACR is known)")

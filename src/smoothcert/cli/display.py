@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from smoothcert.cli import complain
 from smoothcert.machine.processes import place
 from smoothcert.machine.work import Work
 
@@ -51,6 +52,7 @@ class Display:
         self._pause = pause if self._bar.disable else _PAUSE
         self._title, self._shown = title, time.perf_counter()
         self._first: tuple[float, int] | None = None
+        self._told = set[str]()
 
     def __enter__(self) -> Display:
         self._bar.start()
@@ -64,6 +66,10 @@ class Display:
         """What is no count is not shown."""
         if self._silent or not isinstance(event, Counted):
             return
+        note = getattr(event, "note", "")
+        if note and note not in self._told:
+            self._told.add(note)
+            complain(note)
         now, last = time.perf_counter(), event.done == event.total and not self._bar.disable
         self._first = self._first or (now, event.done)
         if not last and now - self._shown < self._pause:

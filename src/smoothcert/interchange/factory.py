@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from smoothcert.errors import InputError, did_you_mean
+from smoothcert.errors import InputError
+from smoothcert.files.python_name import imported
 from smoothcert.interchange.optional import one_line, optional
 from smoothcert.models.normalize import Normalize
 
@@ -19,21 +17,7 @@ def from_factory(spec: str) -> nn.Module:
 
     The module is imported, so its code runs: that is what was asked for. The current folder is searched last.
     """
-    module_name, _, attribute = spec.partition(":")
-    if not module_name or not attribute:
-        raise InputError(f"{spec!r} is not of the form package.module:factory")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # console scripts start without it
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise InputError(f"{spec}: cannot import {module_name}: no module named {error.name}") from error
-    except Exception as error:  # anything at all can happen inside somebody's module
-        raise InputError(f"{spec}: importing {module_name} raised {one_line(error)}") from error
-    if not hasattr(module, attribute):
-        names = [name for name in vars(module) if not name.startswith("_")]
-        raise InputError(f"{spec}: {module_name} has no {attribute}{did_you_mean(attribute, names)}")
-    made = getattr(module, attribute)
+    made, attribute = imported(spec), spec.partition(":")[2]
     if not isinstance(made, nn.Module):
         try:
             made = made()

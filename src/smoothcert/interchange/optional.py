@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from smoothcert.errors import InputError
+from smoothcert.files.shown import one_line as one_line
 
 
 def optional(package: str, extra: str) -> Any:
@@ -19,9 +20,3 @@ def optional(package: str, extra: str) -> Any:
         raise InputError(f"{root} is not installed: pip install 'smoothcert[{extra}]'") from None
     except Exception as error:  # a build for another torch raises whatever its own start raises
         raise InputError(f"{root} is installed but cannot be imported: {one_line(error)}") from error
-
-
-def one_line(error: BaseException, limit: int = 200) -> str:
-    """What an exception says, fit for the end of a message."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
