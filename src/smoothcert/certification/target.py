@@ -123,7 +123,8 @@ def open_target(run: str | os.PathLike[str], **options: Unpack[ModelOptions]) ->
     given = (options.get(name) for name in ("labels", "classes"))
     if options.get("dataset") is None and any(value is not None for value in given):
         raise InputError("--labels and --classes are for images of one's own: name their folder")
-    if path.is_dir() or path.suffix == ".safetensors":
+    by_factory = ":" in (options.get("arch") or "")
+    if path.is_dir() or (path.suffix == ".safetensors" and not by_factory):
         return _from_run(path, options)
     if not path.exists() and ":" not in spec:
         raise InputError(f"{spec}: no such run or model file: see `smoothcert train --help`")

@@ -59,8 +59,6 @@ def load_exported(path: Path, data: bytes) -> Exported:
     names = program.graph_signature.user_inputs
     if len(names) != 1 or len(program.graph_signature.user_outputs) != 1:
         raise InputError(f"{path}: has {len(names)} inputs, or several outputs: export f(images) → logits")
-    if program.graph_signature.buffers_to_mutate:
-        raise InputError(f"{path}: was exported in training mode: call .eval() before torch.export.export")
     value = next(node.meta["val"] for node in program.graph.nodes if node.name == names[0])
     batch, *shape = value.shape
     if not shape or not all(isinstance(size, int) for size in shape) or value.dtype != torch.float32:

@@ -19,7 +19,7 @@ from smoothcert.interchange.program import kind_of_program, open_program
 from smoothcert.interchange.weights import digest
 from smoothcert.models.freeze import frozen
 
-CHECKPOINTS = (".pth", ".pt", ".tar", ".ckpt")
+CHECKPOINTS = (".pth", ".pt", ".tar", ".ckpt", ".bin", ".safetensors")
 
 
 @dataclass(frozen=True)

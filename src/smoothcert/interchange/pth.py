@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as parse
 from torch import Tensor
 
 from smoothcert.errors import InputError
@@ -43,9 +45,9 @@ class State:
 
 
 def read_state(path: Path) -> State:
-    """The weights in a .pth.tar, .pth or .pt dictionary, or in a bare state_dict."""
+    """The weights in a .pth.tar, .pth or .pt dictionary, in a bare state_dict, or in .safetensors."""
     data = bytes(read_bytes(path, LARGEST))
-    content = _load(path, data)
+    content = _safetensors(path, data) if path.suffix == ".safetensors" else _load(path, data)
     as_saved = _state_dict(path, content)
     weights, before, wrapped = _unwrapped(as_saved)
     arch, epoch = content.get("arch"), content.get("epoch")
@@ -73,6 +75,13 @@ def _load(path: Path, data: bytes) -> dict[Any, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds a {type(content).__name__}, not a dictionary with a state_dict")
     return content
+
+
+def _safetensors(path: Path, data: bytes) -> dict[Any, Any]:
+    try:
+        return parse(data)
+    except (SafetensorError, ValueError) as error:
+        raise InputError(f"{path}: not a .safetensors file, or damaged ({one_line(error)})") from error
 
 
 def plain_archive(path: Path, data: bytes, unpacked: int = 0) -> bytes:
