@@ -196,6 +196,23 @@ def test_another_sigma_than_that_of_the_training_is_said_aloud(folder):
     assert smoothcert("certify", "run", *few, "--noise", "grid", "--out", "grid.jsonl", cwd=folder).stderr == ""
 
 
+def test_a_run_of_ours_takes_own_images_too_and_the_log_says_that_they_are_not_its_own(folder):
+    torch.save({"arch": "lenet", "state_dict": LeNet(10).state_dict()}, folder / "lenet.pth")
+    smoothcert("import", "lenet.pth", "--out", "mine", "--sigma", "0.25", "--dataset", "fake", cwd=folder)
+    pixels = np.random.default_rng(1).random((3, 1, 28, 28), np.float32)
+    np.save(folder / "digits.npy", pixels)
+    np.save(folder / "y.npy", np.array([7, 0, 9]))
+    own = ["digits.npy", "--labels", "y.npy"]
+    few = ["--n", "50", "--device", "cpu", "--batch", "50"]
+    assert smoothcert("certify", "mine", *own, *few, cwd=folder).returncode == 0
+    header = read_whole(folder / "mine").header
+    assert (header.data.kind, header.data.images, header.labelled) == ("array", 3, True)
+    again = ["verify", "mine", "--model", "mine", "--recompute", "3"]
+    assert "name them again with --dataset digits.npy" in fails(*again, cwd=folder)
+    assert smoothcert(*again, "--dataset", *own, cwd=folder).returncode == 0
+    assert "other settings" in fails("certify", "mine", *few, cwd=folder)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -231,7 +231,7 @@ WRONG_ARRAYS = [
     (npz(pictures=GREY), "no array `images` or `x`, only pictures"),
     (npz(images=np.zeros((2, 3, 5, 3), np.uint8)), "both of N×C×H×W and N×H×W×C fits"),
     (npz(images=np.zeros((2, 4, 5, 2), np.uint8)), "neither of N×C×H×W and N×H×W×C fits"),
-    (npz(images=np.zeros((3, 8, 8), np.uint8)), "images are N×C×H×W or N×H×W×C, one image too"),
+    (npz(images=np.zeros((3, 8, 8), np.uint8)), "is 3×8×8, many grey images or one of many channels"),
     (npz(images=np.zeros((0, 1, 8, 8), np.uint8)), "holds no image"),
     (npz(images=np.array([{}, {}])), "not an array of numbers"),
     (edited(**{"a.npz": b"PK no"}), "not a .npz file"),

@@ -114,7 +114,7 @@ class Evil:
 
 
 def hostile(kind):
-    """How torch.export.load would run what a file says: four ways, each checked to work without our door."""
+    """Ways to make torch.export.load run Python: all but the last do, where the file does not come through our door."""
     pickled = io.BytesIO()
     torch.save(Evil(), pickled)
 

@@ -145,5 +145,5 @@ def read_image(path: Path, shape: tuple[int, ...]) -> torch.Tensor:
     except ValueError as error:
         raise InputError(f"{error}: cannot be read as an image; {wanted}") from error
     if array.shape != shape:
-        raise InputError(f"{path}: is {'×'.join(map(str, array.shape))}, {wanted}: convert it first")
+        raise InputError(f"{path}: is {'×'.join(map(str, array.shape))}, {wanted}: resize or convert it first")
     return torch.from_numpy(np.ascontiguousarray(array))

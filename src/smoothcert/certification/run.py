@@ -124,7 +124,7 @@ def _earlier(log: Path, wanted: Header, alone: bool) -> list[CertificationLog]:
 
 def _is_part_of(old: Header, new: Header) -> bool:
     """Are they alike but for the images, and are all that were selected for `old` selected for `new`?"""
-    same = replace(old, selection=new.selection, selected=new.selected) == new
+    same = old.data == new.data and replace(old, selection=new.selection, selected=new.selected) == new
     return same and set(old.images) <= set(new.images)
 
 

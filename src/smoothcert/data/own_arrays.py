@@ -79,7 +79,8 @@ def stacked(array: NDArray[Any], name: str) -> NDArray[Any]:
         array = array[None, None]
     if array.ndim != 4:
         shape = "×".join(map(str, array.shape))
-        raise InputError(f"{name}: is {shape}; images are N×C×H×W or N×H×W×C, one image too (then N = 1)")
+        unclear = ", many grey images or one of many channels" if array.ndim == 3 else ""
+        raise InputError(f"{name}: is {shape}{unclear}: give N×C×H×W or N×H×W×C, also of one image or of grey ones")
     if not array.size:
         raise InputError(f"{name}: holds no image")
     first, last = array.shape[1] in CHANNELS, array.shape[3] in CHANNELS
