@@ -19,13 +19,14 @@ from torch import Tensor, nn
 from smoothcert.errors import InputError
 from smoothcert.files.reading import parse_json
 from smoothcert.files.shown import shown
+from smoothcert.interchange.optional import one_line
 from smoothcert.interchange.pth import plain_archive
 
 _OPERATOR = re.compile(r"torch\.ops\.aten\.(?!from_file\b)\w+(\.\w+)?|_operator\.(getitem|add|sub|mul|floordiv)")
 _SHAPE = re.compile(r"(Symbol\('[su]\d{1,9}'(, (positive|integer)=True)*\)|Integer\(-?\d{1,18}\)|Mul\(|Add\(|[), ])*")
 _NAME = re.compile(r"[\w.]{1,500}")
 _NEEDED = re.compile(r"data/(weights|constants)/\w+(\.json)?|models/model\.json|archive_\w+|byteorder|\.data/\w+")
-_INPUTS = "data/sample_inputs/model.pt"
+_GRAPH, _INPUTS = "models/model.json", "data/sample_inputs/model.pt"
 
 
 class Exported(nn.Module):
@@ -55,7 +56,7 @@ class Exported(nn.Module):
 
 def load_exported(path: Path, data: bytes) -> Exported:
     """The program, with the batch and the image shape that it was exported for."""
-    program = torch.export.load(io.BytesIO(_harmless(path, data)))
+    program = torch.export.load(io.BytesIO(harmless(path, data)))
     names = program.graph_signature.user_inputs
     if len(names) != 1 or len(program.graph_signature.user_outputs) != 1:
         raise InputError(f"{path}: has {len(names)} inputs, or several outputs: export f(images) → logits")
@@ -66,7 +67,7 @@ def load_exported(path: Path, data: bytes) -> Exported:
     return Exported(program.module(check_guards=False), batch if isinstance(batch, int) else None, tuple(shape))
 
 
-def _harmless(path: Path, data: bytes) -> bytes:
+def harmless(path: Path, data: bytes) -> bytes:
     """The archive with the graph, the tensors, and nothing that would be unpickled or executed as Python."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(plain_archive(path, data))) as archive, zipfile.ZipFile(out, "w") as made:
@@ -75,15 +76,26 @@ def _harmless(path: Path, data: bytes) -> bytes:
             if not _NEEDED.fullmatch(name):
                 continue
             content = archive.read(info)
-            if name.endswith("_config.json"):
-                for payload in parse_json(content)["config"].values():
-                    if payload.get("use_pickle") or not str(payload["path_name"]).startswith(("weight_", "tensor_")):
-                        raise InputError(f"{path}: refused: a tensor in it is pickled: export it with plain tensors")
-            elif name == "models/model.json":
-                content = json.dumps(_plain_graph(path, parse_json(content))).encode()
-                made.writestr(f"{folder}/{_INPUTS}", b"")
+            try:
+                if name.endswith(".json"):
+                    content = _plain_json(path, name, parse_json(content))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                if isinstance(error, InputError):
+                    raise
+                raise InputError(f"{path}: not a file of torch.export, or damaged ({one_line(error)})") from error
             made.writestr(zipfile.ZipInfo(info.filename), content)
+            if name == _GRAPH:
+                made.writestr(f"{folder}/{_INPUTS}", b"")
     return out.getvalue()
+
+
+def _plain_json(path: Path, name: str, content: Any) -> bytes:
+    if name == _GRAPH:
+        return json.dumps(_plain_graph(path, content)).encode()
+    for payload in content["config"].values():
+        if payload["use_pickle"] is not False or not payload["path_name"].startswith(("weight_", "tensor_")):
+            raise InputError(f"{path}: refused: a tensor in it is pickled: export it with plain tensors")
+    return json.dumps(content).encode()
 
 
 def _plain_graph(path: Path, program: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -27,5 +28,7 @@ def load_torchscript(path: Path, data: bytes) -> nn.Module:
             if code and (found := _ON_FILES.search(archive.read(name))):
                 what = shown(found[0].decode("utf-8", "replace"))[1:-1]
                 raise InputError(f"{path}: refused: its TorchScript uses {what}, which no classifier of images needs")
-    f: nn.Module = torch.jit.load(io.BytesIO(plain), map_location="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that torch would rather have the author export
+        f: nn.Module = torch.jit.load(io.BytesIO(plain), map_location="cpu")
     return f.eval()
