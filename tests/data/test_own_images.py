@@ -228,7 +228,7 @@ WRONG_ARRAYS = [
     (npz(images=GREY, labels=np.arange(5) / 2), "labels must be whole numbers"),
     (npz(images=GREY, labels=np.arange(5) - 1), "labels must be whole numbers"),
     (npz(images=GREY, labels=np.array(list("abcde"))), "label 'a' of image 0 is not a whole number"),
-    (npz(pictures=GREY), "no array `images` or `x`, only pictures"),
+    (npz(pictures=GREY), "no array `images` or `x`, only \\['pictures'\\]"),
     (npz(images=np.zeros((2, 3, 5, 3), np.uint8)), "both of N×C×H×W and N×H×W×C fits"),
     (npz(images=np.zeros((2, 4, 5, 2), np.uint8)), "neither of N×C×H×W and N×H×W×C fits"),
     (npz(images=np.zeros((3, 8, 8), np.uint8)), "is 3×8×8, many grey images or one of many channels"),

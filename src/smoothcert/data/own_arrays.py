@@ -17,7 +17,7 @@ from smoothcert.data.own_pictures import MOST_BYTES, pixels_of
 from smoothcert.errors import InputError
 from smoothcert.files.python_name import imported
 from smoothcert.files.reading import parse_array, read_arrays, read_bytes
-from smoothcert.files.shown import one_line
+from smoothcert.files.shown import one_line, shown
 
 CHANNELS = (1, 3)
 _IMAGES, _LABELS = ("images", "x"), ("labels", "y")
@@ -33,7 +33,7 @@ def from_array_file(path: Path, labels: Path | None, classes: Sequence[str] | No
         held = read_arrays(path, MOST_BYTES)
         found = next((held[key] for key in _IMAGES if key in held), None)
         if found is None:
-            raise InputError(f"{path}: holds no array `images` or `x`, only {', '.join(held) or 'nothing'}")
+            raise InputError(f"{path}: holds no array `images` or `x`, only {shown(list(held))}")
         given = next((held[key] for key in _LABELS if key in held), None)
     else:
         found = _npy(path)
