@@ -231,6 +231,8 @@ def test_a_run_of_ours_takes_own_images_too_and_the_log_says_that_they_are_not_i
         (["certify", "traced.pt", "images", "--labels", "named.csv"], "--classes cat,dog"),
         (["certify", "traced.pt", "images", "--labels", "named.csv", "--classes", "a,a"], "two different names"),
         (["certify", "traced.pt", "images", "--labels", "named.csv", "--classes", "cat,dog,owl"], "'bee' of 1.png is"),
+        (["certify", "traced.pt", "two", "--classes", "b,a"], "2 classes but traced.pt tells 3 apart"),
+        (["certify", "traced.pt", f"{NET}:images", "--classes", "a,b"], "leave --labels and --classes out"),
         (["certify", "traced.pt", "two"], "2 classes but traced.pt tells 3 apart"),
         (["certify", "whole.pt", *LABELLED], "--model package.module:factory, or save f with torch.jit"),
         (["certify", "weights.pt", *LABELLED], "--model package.module:factory"),

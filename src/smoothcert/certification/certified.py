@@ -31,10 +31,9 @@ def open_certified(
     if said not in (None, noise) and not (said == "grid" and isinstance(noise, GridNoise)):
         raise InputError(f"{path}: the log is about {noise}, not {said}")
     if about.kind is not None and options.get("dataset") is None:
-        again = f"--dataset {about.name}" + " and its --labels" * (about.kind == "folder" and about.labelled)
-        raise InputError(
-            f"{path}: is about images of one's own ({about.kind} {about.name}): name them again with {again}"
-        )
+        name, kind = (shown(word)[1:-1] for word in (about.name, about.kind))
+        again = f"--dataset {name}" + " and its --labels" * (kind == "folder" and about.labelled)
+        raise InputError(f"{path}: is about images of one's own ({kind} {name}): name them again with {again}")
     if options.get("dataset") is None and about.name not in DATASETS:  # what a log names is never opened or imported
         raise InputError(f"{path}: unknown data set {shown(about.name)}")
     options["noise"], options["dataset"] = noise, options.get("dataset") or about.name

@@ -15,6 +15,7 @@ from torch import Tensor
 from smoothcert import models
 from smoothcert.data import ImageSet, load, own_of, splits
 from smoothcert.errors import InputError
+from smoothcert.files.shown import shown
 from smoothcert.interchange.foreign_model import open_model
 from smoothcert.interchange.weights import digest, load_weights
 from smoothcert.machine.device import Where, prepare
@@ -79,7 +80,7 @@ class Target:
         """The images it is certified on: those of the data set it was trained on, unless the caller named others."""
         if self.data is None:
             raise InputError(f"{self.name}: does not say its data: name images, or a data set with --dataset")
-        found = self.loaded or _load(self.data, self.split, self.options)
+        found = _load(self.data, self.split, self.options) if self.loaded is None else self.loaded
         self.require_fit(found)
         return found
 
@@ -158,7 +159,7 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     assert f.input_shape is not None  # all networks of ours say it
     normalization, noise = about["normalization"], _noise_of(about, options.get("noise"))
     if options.get("dataset") is None and ":" in str(about["dataset"]):  # a file does not decide what is imported
-        raise InputError(f"{path}: was trained on {about['dataset']}: name it with --dataset to import it")
+        raise InputError(f"{path}: was trained on {shown(about['dataset'])}: name it with --dataset to import it")
     described: dict[str, Any] = {
         "model": {
             "name": about["model"],

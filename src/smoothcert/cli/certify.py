@@ -27,6 +27,7 @@ class Certify:
     for certified accuracies, not for an average radius. adaptive plans the votes of each image: for average radii.
 
     Example: smoothcert certify runs/mnist-gaussian-0.50-seed0 --n 10000 --every 10
+
     Example: smoothcert certify model.onnx images/ --labels labels.csv --sigma 0.25
     """
 

@@ -30,7 +30,7 @@ class ImageSet(Protocol):
     def num_classes(self) -> int: ...
     @property
     def labels(self) -> Tensor:
-        """(N,) int64, on the device that batches come out on"""
+        """(N,) int64, on the device that batches come out on; all −1 where a user's own images have none"""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ class Own:
     labelled: bool = True
     """if not, all labels are −1"""
     all_classes: bool = False
-    """whether there is a folder for each class, in their order: then the model must have as many"""
+    """whether all classes are known, as each has its folder or its name: then the model must have as many"""
 
 
 @dataclass(frozen=True)

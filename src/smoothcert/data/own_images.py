@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -56,8 +57,8 @@ def own_images(
     if path.is_dir():
         images, y, own = from_folder(_part(path, split), table, classes)
     elif ":" in text and not path.exists():
-        if table is not None:
-            raise InputError(f"{text}: gives its labels itself: leave --labels out")
+        if table is not None or classes is not None:
+            raise InputError(f"{text}: gives its labels itself: leave --labels and --classes out")
         images, y, own = from_code(text)
     elif not path.exists():
         raise InputError(f"{text}: no such file or folder")
@@ -70,8 +71,9 @@ def own_images(
     else:
         raise InputError(f"{text}: neither a folder nor a picture ({', '.join(SUFFIXES)}) nor {' or '.join(ARRAYS)}")
     name = text if own.kind == "code" else path.resolve().name
-    largest = int(y.max()) + 1
-    return Dataset(name, split or "test", torch.from_numpy(images), torch.from_numpy(y), largest, own=own)
+    own = own if classes is None else replace(own, all_classes=own.labelled)
+    num_classes = int(y.max()) + 1 if classes is None else len(classes)
+    return Dataset(name, split or "test", torch.from_numpy(images), torch.from_numpy(y), num_classes, own=own)
 
 
 def _part(folder: Path, split: str | None) -> Path:

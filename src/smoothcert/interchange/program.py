@@ -10,7 +10,7 @@ from typing import Any, Literal
 from torch import nn
 
 from smoothcert.errors import InputError
-from smoothcert.files.reading import LARGEST, read_bytes
+from smoothcert.files.reading import LARGEST, NOT_ZIP, read_bytes
 from smoothcert.interchange.exported import load_exported
 from smoothcert.interchange.optional import one_line
 from smoothcert.interchange.torchscript import load_torchscript
@@ -23,7 +23,7 @@ def kind_of_program(path: Path) -> Kind | None:
     try:
         with zipfile.ZipFile(path) as archive:
             inside = {name.partition("/")[2] for name in archive.namelist()}
-    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+    except NOT_ZIP:
         return None
     if "archive_format" in inside:
         return "torch.export"
