@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from fuzz import hostile
-from fuzz.mutate import BYTES, rezip, tar_members
-from fuzz.readers.base import OPCODES, Reader, constant, gzipped_heads
+from fuzz.mutate import BYTES, TEXT, rezip, tar_members
+from fuzz.readers.base import OPCODES, ZIP, Reader, constant, gzipped_heads
 from fuzz.readers.logs import tsv_seeds
 from fuzz.watch import RESIDENT
 from smoothcert.data import cifar10
@@ -105,6 +105,24 @@ def npy_seeds() -> list[bytes]:
     return [out.getvalue()]
 
 
+def own_array_seeds() -> list[bytes]:
+    pixels = np.arange(2 * 4 * 5 * 3, dtype=np.uint8).reshape(2, 4, 5, 3)
+    return [hostile.array_npz(images=pixels, labels=np.arange(2)), hostile.array_npz(x=pixels / 255)]
+
+
+def read_own_images(path: Path) -> object:
+    from smoothcert.data import own_images
+
+    return own_images(path)
+
+
+def read_own_labels(path: Path) -> object:
+    from smoothcert.data.own_labels import label_each, numbered, read_csv
+
+    files = ["a.png", "b/c.png"]
+    return numbered(label_each(files, read_csv(path), path.parent, path), files, str(path), None)
+
+
 def read_mnist5k(path: Path) -> object:
     from smoothcert.data.mnist5k import _digits
 
@@ -139,9 +157,13 @@ READERS = (
     Reader("cifar-binary", ".bin", cifar_binary_seeds, read_cifar, BYTES, share=0.5),
     Reader("cifar-pickle", "", cifar_pickle_seeds, read_cifar, OPCODES, constant(hostile.pickles), 2),
     Reader("picture", ".png", picture_seeds, read_picture, BYTES, constant(hostile.pictures), 1, 2 * RESIDENT),
-    Reader("predict-picture", ".png", lambda: picture_seeds(turned=False), read_picture_to_predict, BYTES,
+    Reader("predict-picture", ".png", lambda: picture_seeds(turned=False)[:6], read_picture_to_predict, BYTES,
            constant(hostile.pictures), 0.5),
     Reader("predict-array", ".npy", npy_seeds, read_picture_to_predict, BYTES, constant(hostile.npy_files), 0.5),
+    Reader("own-picture", ".png", lambda: picture_seeds(turned=False)[:6], read_own_images, BYTES,
+           constant(hostile.pictures), 0.5, 2 * RESIDENT),
+    Reader("own-array", ".npz", own_array_seeds, read_own_images, ZIP, lambda seeds: hostile.npz_files(seeds[0]), 1),
+    Reader("own-labels", ".csv", lambda: [b"file,label\na.png,1\nb/c.png,0\n"], read_own_labels, TEXT, share=0.5),
     Reader("mnist5k", ".csv.gz", tsv_seeds, read_mnist5k, (*BYTES, rezip), gzipped_heads, 0.2),
     Reader("archive", ".tar.gz", tar_seeds, read_tar, (tar_members, tar_members, tar_members, *BYTES, rezip),
            constant(hostile.tars), 0.5),

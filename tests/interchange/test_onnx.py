@@ -76,7 +76,8 @@ def test_an_open_shape_is_asked_for_and_then_checked(tmp_path):
     path = str(linear_onnx(tmp_path / "m.onnx", ["n", 3, "height", "width"]))
     with pytest.raises(InputError, match=r"leaves its image shape \(3, 'height', 'width'\) open: give it with --inp"):
         open_model(path)
-    assert open_model(path, input_shape=(3, 2, 2)).num_classes == 5
+    for told in ({"input_shape": (3, 2, 2)}, {"image_shape": (3, 2, 2)}):
+        assert open_model(path, **told).num_classes == 5
     with pytest.raises(InputError, match="onnxruntime failed"):
         open_model(path, input_shape=(3, 4, 4))  # the matrix behind does not fit
 

@@ -47,5 +47,5 @@ def test_what_cannot_be_a_row_is_refused_with_its_line(wrong, words):
 
 
 def test_a_certificate_that_is_of_no_image_has_no_row():
-    with pytest.raises(InputError, match="index and the label"):
+    with pytest.raises(InputError, match="without the index"):
         to_row(certify([9, 1], [90, 10], Gaussian(0.5), 0.001), 0, 1.0)

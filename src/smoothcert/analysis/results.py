@@ -193,6 +193,10 @@ def _results(log: CertificationLog, name: str) -> Results:
     rows = log.rows
     if not rows:
         raise InputError(f"{log.path}: holds no certified image yet")
+    if not log.header.labelled:
+        raise InputError(
+            f"{log.path}: its images have no labels, so nothing is known of accuracy: certify with --labels"
+        )
     voted = all("estimation" in row for row in rows)
     return Results(
         name,

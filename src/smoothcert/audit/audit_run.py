@@ -67,7 +67,8 @@ def audit_run(
     While it works, the audit's log is locked: a second call fails with InputError.
 
     Args:
-        run: the run folder, or the model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME
+        run: the run folder, or the model: FILE.onnx, TorchScript, FILE.pt2, FILE.pth.tar, package.module:factory,
+            timm:NAME, torchvision:NAME
         log: its certification log (default: the run's)
         out: the audit's own log (default: audit.jsonl beside the certification log)
         images: rows of the log, evenly spread, abstained ones included (default: all)
@@ -79,7 +80,7 @@ def audit_run(
         seed: decides the noise of search and judgement
         radius_factor: pretend that every radius is this many times as large, to see whether the audit can win
         options: data, device, threads, workers as for `train`; for others' models noise, dataset, arch, num_classes,
-            input_shape, normalization
+            input_shape, normalization; for one's own images dataset="images/", labels="labels.csv", classes
 
     Returns:
         work: iterate over its events (`Audited`), or call `finish()`, which gives the `Audit` with its verdict

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Unpack, cast
 import torch
 
 from smoothcert.certification.target import ModelOptions, Target, open_target
-from smoothcert.data import ImageSet
+from smoothcert.data import DATASETS, ImageSet
 from smoothcert.errors import InputError, Notice
+from smoothcert.files.shown import shown
 from smoothcert.models.network import declared
 from smoothcert.noise import GridNoise
 from smoothcert.recipes.unopened import Unopened
@@ -31,12 +32,18 @@ def open_certified(
         raise InputError(f"{path}: its header does not say its noise and data")
     if said not in (None, noise) and not (said == "grid" and isinstance(noise, GridNoise)):
         raise InputError(f"{path}: the log is about {noise}, not {said}")
+    if about.kind is not None and options.get("dataset") is None:
+        name, kind = (shown(word)[1:-1] for word in (about.name, about.kind))
+        again = f"--dataset {name}" + " and its --labels" * (kind == "folder" and about.labelled)
+        raise InputError(f"{path}: is about images of one's own ({kind} {name}): name them again with {again}")
+    if options.get("dataset") is None and about.name not in DATASETS:  # what a log names is never opened or imported
+        raise InputError(f"{path}: unknown data set {shown(about.name)}")
     # Noise of one's own is not imported by reading a log, but by opening the run that was named.
     options["noise"] = said if isinstance(noise, Unopened) else noise
-    options["dataset"] = options.get("dataset") or about.name
+    options["dataset"], options["split"] = options.get("dataset") or about.name, about.split
     options["precision"] = options.get("precision") or cast("Precision", header.precision)
     target = open_target(run, **options)
-    test_set = target.images(about.split)
+    test_set = target.images()
     if target.noise != noise:
         raise InputError(f"{path}: the log is about {noise}, not {target.noise}")
     sources = [model and model.get("sources") for model in (header.model and header.model.said, target.about["model"])]

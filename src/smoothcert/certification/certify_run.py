@@ -18,6 +18,7 @@ from smoothcert.machine.processes import place
 from smoothcert.machine.work import work
 from smoothcert.procedures.bound import bound_of
 from smoothcert.procedures.budget import Budgeted, unplanned
+from smoothcert.procedures.certificate import ABSTAIN
 from smoothcert.procedures.evidence import Counts
 from smoothcert.procedures.procedure import Procedure, build
 from smoothcert.recipes.serialize import kind_of
@@ -39,7 +40,9 @@ class Certified:
     """images with a certificate, of all processes that work together"""
     total: int
     so_far: str
-    """ACR until now, or certified accuracy where radii must not be averaged"""
+    """ACR until now, or certified accuracy where radii must not be averaged; without labels how many abstained"""
+    note: str = ""
+    """what the caller should hear, such as that σ is not that of the training"""
 
     def __str__(self) -> str:
         return self.so_far if self.row is None else f"{self.so_far}  {self.row['seconds']:.1f} s/image"
@@ -67,13 +70,14 @@ def certify_run(
     batch: int | Literal["auto"] = "auto",
     **options: Unpack[ModelOptions],
 ) -> Generator[Certified, None, Path]:
-    """Certify a run, or any model, on its test set; called again, it goes on where it was stopped.
+    """Certify a run, or any model, on its test set or other images; called again, it goes on where it was stopped.
 
     A log of every 100th image is completed by `every=10`, and no image is certified twice. While it works, the log is
     locked: a second call fails with InputError. Processes that torchrun started share the images.
 
     Args:
-        run: a run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME
+        run: a run folder, or a model: FILE.onnx, TorchScript, FILE.pt2, FILE.pth.tar, package.module:factory,
+            timm:NAME, torchvision:NAME
         out: the log (default: certify.jsonl in the run folder, MODEL.certify.jsonl for others' models)
         n0: votes that choose the class
         n: fresh votes that judge it
@@ -92,7 +96,7 @@ def certify_run(
             until `smoothcert reveal`
         batch: noisy copies per forward pass; "auto" takes the fastest of a few
         options: data, device, threads, workers as for `train`; for others' models noise, dataset, arch, num_classes,
-            input_shape, normalization
+            input_shape, normalization; for one's own images dataset="images/", labels="labels.csv", classes
 
     Returns:
         work: iterate over its events (`Certified`), or call `finish()`, which gives the log's path for `read_log`
@@ -121,16 +125,18 @@ def certify_run(
     if isinstance(how, Budgeted):
         pilot = yield from _shared_out(share_budget(g, test_set, log, how, selection), wanted)
         how, votes = pilot.procedure, pilot.votes
-    seen = correct = known = 0
+    seen = correct = known = abstained = 0
     radius, so_far = 0.0, ""
     about = target.name, target.about
     for row in certify_images(g, test_set, log, how, selection, *about, limit, crew, secret, votes):
         if row is not None:
-            seen, correct, radius = seen + 1, correct + row["correct"], radius + row["radius"] * row["correct"]
+            right, abstained = row.get("correct", 0), abstained + (row["predict"] == ABSTAIN)
+            seen, correct, radius = seen + 1, correct + right, radius + row["radius"] * right
             so_far = f"certified {100 * correct / seen:.1f}%" if how.floors_radii else f"ACR {radius / seen:.3f}"
+            so_far = so_far if "correct" in row else f"{abstained} abstained"
             known += crew.todo is None  # rows of earlier calls come first
         left = wanted - known if crew.todo is None else crew.todo
-        yield Certified(row, known + crew.written, known + left, so_far)
+        yield Certified(row, known + crew.written, known + left, so_far, target.note)
     if votes and wanted == len(selection.of(len(test_set))):
         pilot_path(log).unlink(missing_ok=True)  # the log has them all
     return log

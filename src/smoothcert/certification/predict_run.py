@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from smoothcert.certification.target import ModelOptions, Target, open_target
-from smoothcert.data import ImageSet
-from smoothcert.data.image import decoded
+from smoothcert.data import ImageSet, own_of
+from smoothcert.data.own_pictures import exact_pixels
 from smoothcert.errors import InputError
 from smoothcert.files.reading import parse_array, read_bytes
 from smoothcert.machine.work import work
@@ -39,6 +39,8 @@ class Predicted:
     prediction: Prediction
     done: int
     total: int
+    note: str = ""
+    """what the caller should hear, such as that σ is not that of the training"""
 
     def __str__(self) -> str:
         return "abstain" if self.prediction.abstained else f"class {self.prediction.label}"
@@ -61,15 +63,17 @@ def predict_run(
     Under grid noise an image beside the grid 0, 1/255, …, 1 is rounded to it first: `prediction.rounded` says so.
 
     Args:
-        run: a run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME
-        images: picture files, or .npy arrays in [0, 1] (default: the test set)
+        run: a run folder, or a model: FILE.onnx, TorchScript, FILE.pt2, FILE.pth.tar, package.module:factory,
+            timm:NAME, torchvision:NAME
+        images: picture files, or .npy arrays in [0, 1]; or one folder of pictures, .npz file or package.module:name
+            (default: the test set)
         n: votes per image
         alpha: probability of a label that is not the smoothed classifier's, per image
         every: of the test set, every k-th image
         limit: of the test set, at most this many images
         seed: decides the noise, together with the image's number (default: a fresh one that nobody knows before)
         options: data, device, threads, workers as for `train`; for others' models noise, dataset, arch, num_classes,
-            input_shape, normalization
+            input_shape, normalization; for one's own images dataset="images/", labels="labels.csv", classes
 
     Returns:
         work: iterate over its events (`Predicted`), or call `finish()`, which gives all of them
@@ -81,6 +85,12 @@ def predict_run(
     if limit is not None and limit < 1:
         raise InputError(f"--limit must be at least 1, not {limit}")
     require_votes(n, alpha)
+    if len(images) == 1 and _is_set(images[0]):
+        if options.get("dataset") is not None:
+            raise InputError(
+                f"the images are {images[0]}, or those of --dataset {options['dataset']}: name one of them"
+            )
+        options["dataset"], images = os.fspath(images[0]), ()
     target = open_target(run, **options)
     g = target.smoothed(fresh_seed(target.noise) if seed is None else seed)
     found: list[Predicted] = []
@@ -91,7 +101,7 @@ def predict_run(
         chosen = Selection(every).fair(len(test_set))[:limit]
         total, given = len(chosen), _of_test_set(test_set, chosen)
     for name, index, x, label in given:
-        found.append(Predicted(name, label, g.predict(x, n, alpha, index=index), len(found) + 1, total))
+        found.append(Predicted(name, label, g.predict(x, n, alpha, index=index), len(found) + 1, total, target.note))
         yield found[-1]
     return found
 
@@ -105,9 +115,16 @@ def _files(target: Target, paths: Sequence[Path]) -> _Given:
 
 
 def _of_test_set(test_set: ImageSet, chosen: range) -> _Given:
+    own = own_of(test_set)
     for index in chosen:
         x, y = test_set.batch(torch.tensor([index]))
-        yield str(index), index, x[0], int(y[0])
+        name = own.names[index] if own is not None and own.names else str(index)
+        yield name, index, x[0], int(y[0]) if y[0] >= 0 else None
+
+
+def _is_set(spec: str | os.PathLike[str]) -> bool:
+    path = Path(spec)
+    return path.is_dir() or path.suffix == ".npz" or (":" in os.fspath(spec) and not path.exists())
 
 
 def read_image(path: Path, shape: tuple[int, ...]) -> torch.Tensor:
@@ -124,13 +141,11 @@ def read_image(path: Path, shape: tuple[int, ...]) -> torch.Tensor:
             array = array.astype(np.float32)
             array = array.reshape(shape) if array.size == channels * height * width else array
         else:
-            picture = decoded(str(path), most_pixels=_FACTOR * height * width)
-            array = np.asarray(picture.convert("L" if channels == 1 else "RGB"), np.float32) / 255
-            array = array[None] if channels == 1 else array.transpose(2, 0, 1)
+            array = exact_pixels(path, _FACTOR * height * width).astype(np.float32) / 255
     except InputError:
         raise
     except ValueError as error:
         raise InputError(f"{error}: cannot be read as an image; {wanted}") from error
     if array.shape != shape:
-        raise InputError(f"{path}: is {'×'.join(map(str, array.shape))}, {wanted}: resize it first")
+        raise InputError(f"{path}: is {'×'.join(map(str, array.shape))}, {wanted}: resize or convert it first")
     return torch.from_numpy(np.ascontiguousarray(array))

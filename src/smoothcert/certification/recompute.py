@@ -16,8 +16,10 @@ import torch
 from smoothcert.certification.certified import open_certified, voter_of
 from smoothcert.certification.target import ModelOptions
 from smoothcert.certification.verify import dense, verify
+from smoothcert.data import own_of
 from smoothcert.errors import InputError
 from smoothcert.files.environment import environment
+from smoothcert.files.shown import shown
 from smoothcert.machine.precision import float32_products, processor
 from smoothcert.noise import GridNoise, Noise
 from smoothcert.records.log import CertificationLog
@@ -86,6 +88,7 @@ def recompute(
     same = all(log.environment.get(key) == value for key, value in here.items())
     exact = is_exact(target.noise) and same
     share = 0.0 if exact else ROUNDING[log.header.precision]
+    names = brought.names if (brought := own_of(test_set)) is not None else ()
     voter, problems, votes, moved = voter_of(target, own), list[tuple[int, str]](), 0, 0
     for row in chosen:
         index = row["index"]
@@ -93,8 +96,10 @@ def recompute(
             problems.append((index, f"{test_set.name} {test_set.split} has no such image"))
             continue
         x, y = test_set.batch(torch.tensor([index]))
-        if int(y[0]) != row["label"]:
-            problems.append((index, f"the label is {row['label']}, but the data set says {int(y[0])}"))
+        if int(y[0]) != row.get("label", -1):
+            problems.append((index, f"the label is {row.get('label')}, but the data set says {int(y[0])}"))
+        if names and names[index] != row.get("file"):
+            problems.append((index, f"the file is {shown(row.get('file'))}, but it is {shown(names[index])}"))
         requests = _requests(x[0], row)
         found = voter.count(requests)
         votes += int(found.sum())

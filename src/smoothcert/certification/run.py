@@ -11,12 +11,13 @@ from typing import Any
 import torch
 
 from smoothcert.certification.crew import Crew, owned
-from smoothcert.data import ImageSet
+from smoothcert.data import ImageSet, own_of
 from smoothcert.errors import InputError
 from smoothcert.files.environment import environment
 from smoothcert.files.jsonl import refuse_other_settings, refuse_packed
 from smoothcert.machine.precision import float32_products, processor
 from smoothcert.models.network import declared
+from smoothcert.noise import GridNoise
 from smoothcert.procedures.evidence import Counts
 from smoothcert.procedures.procedure import Procedure
 from smoothcert.records.header import Data, Header, header_of
@@ -27,6 +28,7 @@ from smoothcert.records.secret_seed import SecretSeed
 from smoothcert.records.selection import Selection
 from smoothcert.smoothed.classifier import SmoothedClassifier, refuse_values_outside
 from smoothcert.smoothed.drive import Image
+from smoothcert.smoothed.grid_image import is_off_grid
 
 
 def certify_images(
@@ -55,10 +57,10 @@ def certify_images(
     crew = crew or Crew()
     if procedure.noise != g.noise:
         raise InputError(f"the procedure is for {procedure.noise}, the classifier votes under {g.noise}")
-    images = selection.of(len(data))
+    images, own = selection.of(len(data)), own_of(data)
     header = replace(
         header_of(about),
-        data=Data(data.name, data.split, len(data), data.fingerprint),
+        data=Data(data.name, data.split, len(data), data.fingerprint, *((own.kind, own.labelled) if own else ())),
         selection=selection,
         selected=len(images),
         noise=g.noise,
@@ -90,7 +92,8 @@ def certify_images(
             written = [] if mine_before is None else list(mine_before.rows)
             mine = _open(g, data, crew.choose(images[:limit], done), pilot or {})
             for image, certificate, seconds in g.certificates(procedure, mine, crew.room):
-                row = to_row(certificate, image.label, seconds)
+                file = own.names[image.index] if own is not None and own.names else None
+                row = to_row(certificate, image.label, seconds, file)
                 rows.append(row)
                 written.append(row)
                 crew.count_row()
@@ -124,7 +127,7 @@ def _earlier(log: Path, wanted: Header, alone: bool) -> list[CertificationLog]:
 
 def _is_part_of(old: Header, new: Header) -> bool:
     """Are they alike but for the images, and are all that were selected for `old` selected for `new`?"""
-    same = replace(old, selection=new.selection, selected=new.selected) == new
+    same = old.data == new.data and replace(old, selection=new.selection, selected=new.selected) == new
     return same and set(old.images) <= set(new.images)
 
 
@@ -134,4 +137,6 @@ def _open(
     for index in indices:
         x, y = data.batch(torch.tensor([index]))
         refuse_values_outside(declared(g.f).input_range, x)
-        yield Image(x[0], index, int(y[0]), pilot.get(index, ()))
+        if isinstance(g.noise, GridNoise) and is_off_grid(x):
+            raise InputError(f"image {index} is not on the grid of 8-bit images, which grid noise is for: give uint8")
+        yield Image(x[0], index, int(y[0]) if y[0] >= 0 else None, pilot.get(index, ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -14,14 +14,15 @@ from torch import Tensor
 
 from smoothcert import models
 from smoothcert.certification.own_code import require_trained, sources_of
-from smoothcert.data import ImageSet, load, splits
+from smoothcert.data import ImageSet, load, own_of, splits
 from smoothcert.errors import InputError
+from smoothcert.files.shown import shown
 from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.foreign_model import open_model
 from smoothcert.interchange.weights import digest, load_weights
 from smoothcert.machine.device import Where, prepare
 from smoothcert.machine.precision import Precision, require_precision
-from smoothcert.noise import Noise, on_grid
+from smoothcert.noise import Gaussian, Noise, Uniform, on_grid
 from smoothcert.recipes.serialize import noise_from_dict
 from smoothcert.recipes.structure import structure
 from smoothcert.records.run_folder import RunFolder
@@ -34,9 +35,15 @@ class ModelOptions(Where, total=False):
     noise: Noise | Literal["grid"] | None
     """"grid": the run's own noise, drawn exactly on the grid of 8-bit images"""
     dataset: str | None
+    """name of a data set; or images of one's own: a folder, picture or array file, or package.module:name"""
+    labels: str | os.PathLike[str] | None
+    """of one's own images: a CSV with the columns file,label, or a .npy file"""
+    classes: Sequence[str] | None
+    """the model's classes in its order, where the labels of one's own images are their names"""
     split: str | None
     """of the data set (default: test, or the images that the run's training put aside)"""
     arch: str | None
+    """network of a checkpoint: its name, or package.module:factory"""
     num_classes: int | None
     input_shape: tuple[int, ...] | None
     normalization: str | None
@@ -63,24 +70,37 @@ class Target:
     """where its certificates go unless another place is named"""
 
     device: torch.device
-    where: Where
+    options: ModelOptions
+    loaded: ImageSet | None = field(default=None, repr=False)
+    """its images, where they were needed to open it"""
+    note: str = ""
+    """what its user should hear: that the noise is not that of its training"""
 
     def smoothed(self, seed: int, batch: int | Literal["auto"] = "auto") -> SmoothedClassifier:
         return SmoothedClassifier(self.f, self.noise, self.num_classes, seed=seed, batch=batch, device=self.device)
 
-    def images(self, split: str | None = None) -> ImageSet:
-        """The images it is certified on: those of the data set it was trained on, unless the caller named another."""
+    def images(self) -> ImageSet:
+        """The images it is certified on: those of the data set it was trained on, unless the caller named others."""
         if self.data is None:
-            raise InputError(f"{self.name}: does not say its data: name a data set with --dataset")
-        found = load(self.data, split or self.split, self.where.get("data"), self.where.get("workers"))
+            raise InputError(f"{self.name}: does not say its data: name images, or a data set with --dataset")
+        found = _load(self.data, self.split, self.options) if self.loaded is None else self.loaded
         self.require_fit(found)
         return found
 
     def require_fit(self, test_set: ImageSet) -> None:
+        own = own_of(test_set)
         if test_set.shape != self.input_shape:
             sizes = " but the model takes ".join("×".join(map(str, s)) for s in (test_set.shape, self.input_shape))
-            raise InputError(f"the images of {test_set.name} are {sizes}")
-        if test_set.num_classes != self.num_classes:
+            raise InputError(f"the images of {test_set.name} are {sizes}" + ": convert them first" * (own is not None))
+        if own is not None and not own.all_classes:
+            largest = int(test_set.labels.max())
+            if largest >= self.num_classes:
+                which = int(test_set.labels.argmax())
+                raise InputError(
+                    f"{test_set.name}: label {largest} of {own.names[which] if own.names else f'image {which}'} is out "
+                    f"of range: the classes of {self.name} are 0 … {self.num_classes - 1}"
+                )
+        elif test_set.num_classes != self.num_classes:
             raise InputError(
                 f"{test_set.name} has {test_set.num_classes} classes but {self.name} tells {self.num_classes} apart"
             )
@@ -92,9 +112,10 @@ def open_target(run: str | os.PathLike[str], **options: Unpack[ModelOptions]) ->
     A network or noise of one's own, which the run names as package.module:Name, is imported.
 
     Args:
-        run: a run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME
+        run: a run folder, or a model: FILE.onnx, TorchScript, FILE.pt2, FILE.pth.tar, package.module:factory,
+            timm:NAME, torchvision:NAME
         options: data, device, threads, workers as for `train`; precision of f; for others' models noise, dataset,
-            arch, num_classes, input_shape, normalization
+            arch, num_classes, input_shape, normalization; dataset, labels and classes for one's own images
 
     Returns:
         f in its final form, with its noise, the name of its data set, and what a certificate says about it
@@ -105,7 +126,11 @@ def open_target(run: str | os.PathLike[str], **options: Unpack[ModelOptions]) ->
         smoothcert.errors.InputError: nowhere: no such run or model file: see `smoothcert train --help`
     """
     spec, path = os.fspath(run), Path(run)
-    if path.is_dir() or path.suffix == ".safetensors":
+    given = (options.get(name) for name in ("labels", "classes"))
+    if options.get("dataset") is None and any(value is not None for value in given):
+        raise InputError("--labels and --classes are for images of one's own: name their folder")
+    by_factory = ":" in (options.get("arch") or "")
+    if path.is_dir() or (path.suffix == ".safetensors" and not by_factory):
         return _from_run(path, options)
     if not path.exists() and ":" not in spec:
         raise InputError(f"{spec}: no such run or model file: see `smoothcert train --help`")
@@ -138,8 +163,9 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     require_precision(precision, device)
     f = models.frozen(network.to(device), precision)
     shape: tuple[int, ...] = f.input_shape or structure(tuple[int, ...], about.get("input_shape"), "input_shape", {})
-    noise = _noise_of(file, about, options.get("noise"))
-    normalization = about["normalization"]
+    normalization, noise = about["normalization"], _noise_of(file, about, options.get("noise"))
+    if options.get("dataset") is None and ":" in str(about["dataset"]):  # a file does not decide what is imported
+        raise InputError(f"{path}: was trained on {shown(about['dataset'])}: name it with --dataset to import it")
     described: dict[str, Any] = {
         "model": {
             "name": about["model"],
@@ -160,8 +186,21 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
         about=described,
         log=folder.certification_log,
         device=device,
-        where=options,
+        options=options,
+        note=_departure(noise, noise_from_dict(about["noise"])),
     )
+
+
+def _load(data: str, split: str, options: ModelOptions) -> ImageSet:
+    how = options.get("data"), options.get("workers"), options.get("labels"), options.get("classes")
+    return load(data, split, *how)
+
+
+def _departure(noise: Noise, trained: Noise) -> str:
+    """Grid noise of the same scale is the training's, drawn exactly."""
+    if noise == trained or (isinstance(trained, (Gaussian, Uniform)) and noise == on_grid(trained)):
+        return ""
+    return f"the noise is {noise}, but the model was trained with {trained}"
 
 
 def _noise_of(file: Path, about: dict[str, Any], said: Noise | Literal["grid"] | None) -> Noise:
@@ -179,7 +218,9 @@ def _from_model(spec: str, options: ModelOptions) -> Target:
     said: dict[str, Any] = {name: options.get(name) for name in _SAID_OF_OTHERS}
     device, precision = prepare(options), options.get("precision") or "float32"
     require_precision(precision, device)
-    opened = open_model(spec, **said, precision=precision)
+    data, split = options.get("dataset"), options.get("split") or "test"
+    loaded = None if data is None else _load(data, split, options)
+    opened = open_model(spec, **said, precision=precision, image_shape=None if loaded is None else loaded.shape)
     f = opened.f.to(device) if isinstance(opened.f, torch.nn.Module) else opened.f
     name = re.sub(r"[^\w.+-]+", "-", spec).strip("-.")
     return Target(
@@ -188,10 +229,11 @@ def _from_model(spec: str, options: ModelOptions) -> Target:
         num_classes=opened.num_classes,
         input_shape=opened.input_shape,
         noise=noise,
-        data=options.get("dataset"),
-        split=options.get("split") or "test",
+        data=data,
+        split=split,
         about={"model": opened.about | sources_of("", noise)},
         log=Path(f"{name}.certify.jsonl"),
         device=device,
-        where=options,
+        options=options,
+        loaded=loaded,
     )

@@ -31,7 +31,10 @@ class Audit:
     """
 
     run: Positional[str]
-    """run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME"""
+    """run folder, or a model: FILE.onnx, TorchScript, FILE.pt2, weights (FILE.pth.tar, .pt), package.module:factory,
+    timm:NAME, torchvision:NAME"""
+    own_images: Positional[str | None] = None
+    """your own images that the log is about: as they were named to certify"""
     log: Path | None = None
     """its certification log (default: the run's)"""
     images: int | None = None
@@ -55,7 +58,9 @@ class Audit:
     json: bool = False
     """print one JSON document"""
     progress: Progress = "auto"
-    model: Model = field(default_factory=Model)
+    model: str | None = None
+    """package.module:factory that builds the network of a file of weights (state_dict)"""
+    others: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
@@ -64,7 +69,8 @@ class Audit:
 
         names = ("images", "votes", "steps", "restarts", "views", "box", "seed", "radius_factor")
         options = {name: getattr(self, name) for name in names}
-        work = audit_run(self.run, self.log, self.out, **options, **self.model.options(self.machine))
+        of_model = self.others.options(self.machine, self.own_images, self.model)
+        work = audit_run(self.run, self.log, self.out, **options, **of_model)
         done = shown(work, f"audit {Path(self.run).name}", self.progress)
         found = done.verdict
         if self.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
@@ -13,20 +13,32 @@ from smoothcert.cli.options.model import Model
 from smoothcert.cli.options.progress import Progress
 from smoothcert.errors import InputError
 
+if TYPE_CHECKING:
+    from smoothcert.records.log import CertificationLog
+
+_SHOWN = 20  # images without labels
+
 
 @dataclass(frozen=True)
 class Certify:
-    """Certify a trained run on its test set. Called again, it goes on where it was stopped.
+    """Certify a trained run, or any model, on its test set or on your own images. Called again, it goes on where it was
+    stopped.
 
     paper is CERTIFY of Cohen et al. (2019). curve finds which radii of a grid are certified, with a tenth of the votes:
     for certified accuracies, not for an average radius. adaptive plans the votes of each image: for average radii.
     --budget shares a number of votes out among all images: the average radius that so many votes can buy.
 
     Example: smoothcert certify runs/mnist-gaussian-0.50-seed0 --n 10000 --every 10
+
+    Example: smoothcert certify model.onnx images/ --labels labels.csv --sigma 0.25
     """
 
     run: Positional[str]
-    """run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME"""
+    """run folder, or a model: FILE.onnx, TorchScript, FILE.pt2, weights (FILE.pth.tar, .pt), package.module:factory,
+    timm:NAME, torchvision:NAME"""
+    images: Positional[str | None] = None
+    """your own images, instead of the test set: a folder of pictures (with --labels, or a folder per class), a picture,
+    .npy, .npz, package.module:name"""
     n0: int = 100
     """votes that choose the class"""
     n: int = 100_000
@@ -65,7 +77,9 @@ class Certify:
     json: bool = False
     """print one JSON document"""
     progress: Progress = "auto"
-    model: Model = field(default_factory=Model)
+    model: str | None = None
+    """package.module:factory that builds the network of a file of weights (state_dict)"""
+    others: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
@@ -78,7 +92,8 @@ class Certify:
         start, stop = self.range or (0, None)
         names = ("n0", "n", "alpha", "procedure", "bound", "radii", "label_aware", "budget", "every", "limit")
         options = {name: getattr(self, name) for name in (*names, "shard", "seed", "batch")}
-        work = certify_run(self.run, self.out, start=start, stop=stop, **options, **self.model.options(self.machine))
+        about = self.others.options(self.machine, self.images, self.model)
+        work = certify_run(self.run, self.out, start=start, stop=stop, **options, **about)
         log = shown(work, f"certify {Path(self.run).name}", self.progress)
         if place().first:
             (self._print_json if self.json else self._print)(log)
@@ -93,25 +108,34 @@ class Certify:
         from smoothcert.analysis.metrics import default_radii
         from smoothcert.analysis.tables import as_dict
         from smoothcert.cli.display import print_json
-        from smoothcert.records.parts import files_of
+        from smoothcert.records.parts import files_of, read_whole
 
-        results = read_results(log)
-        header, summary = results.header, as_dict(summarize(results, default_radii([results])))
-        about: dict[str, Any] = {"log": str(log), "files": [str(file) for file in files_of(log)]}
-        about |= {
+        whole = read_whole(log)
+        header = whole.header
+        about: dict[str, Any] = {
+            "log": str(log),
+            "files": [str(file) for file in files_of(log)],
             "procedure": header.procedure and header.procedure.name,
             "bound": header.bound,
             "seed": header.seed,
-            "votes": votes_of(log),
+            "votes": votes_of(whole),
+            "reduced": None if header.recipe is None else header.recipe.reduced,
         }
-        about |= {"reduced": None if header.recipe is None else header.recipe.reduced}
-        print_json(about | summary)
+        if not header.labelled:
+            said = ("index", "file", "predict", "radius")
+            print_json(about | {"rows": [{key: row.get(key) for key in said} for row in whole.rows]})
+            return
+        results = read_results(log)
+        print_json(about | as_dict(summarize(results, default_radii([results]))))
 
     def _print(self, log: Path) -> None:
         from smoothcert.analysis import read_results, summarize
         from smoothcert.analysis.tables import floored
-        from smoothcert.records.parts import files_of
+        from smoothcert.records.parts import files_of, read_whole
 
+        whole = read_whole(log)
+        if not whole.header.labelled:
+            return print_unlabelled(whole)
         results = read_results(log)
         s = summarize(results, [(self.radii or (0.0,))[0]])
         error = f"{s.acr_standard_error:.3f}" if s.images > 1 else "–"
@@ -128,12 +152,24 @@ class Certify:
             f"{log}{parts}  {s.images} of {s.selected} images  "
             f"{acr}certified accuracy {100 * (accuracy or 0.0):.1f}%{where}  "
             f"abstained {s.abstained}  ({kind}n={self.n:,}, alpha={self.alpha:g}, "
-            f"{votes_of(log) / s.images:,.0f} votes/image{largest}){marked}"
+            f"{votes_of(whole) / s.images:,.0f} votes/image{largest}){marked}"
         )
 
 
-def votes_of(log: Path) -> int:
+def votes_of(log: CertificationLog) -> int:
     """All that its certificates rest on."""
-    from smoothcert.records.parts import read_whole
+    return sum(sum(row["selection"].values()) + sum(row["estimation"].values()) for row in log.rows)
 
-    return sum(sum(row["selection"].values()) + sum(row["estimation"].values()) for row in read_whole(log).rows)
+
+def print_unlabelled(log: CertificationLog) -> None:
+    """Without labels there is no accuracy: each image's class and radius, and how many abstained."""
+    from smoothcert.analysis.tables import floored
+    from smoothcert.procedures.certificate import ABSTAIN
+
+    for row in log.rows[:_SHOWN]:
+        said = f"class {row['predict']}  radius {floored(row['radius'], 4)}"
+        print(f"{row.get('file', row['index'])}  {'abstain' if row['predict'] == ABSTAIN else said}")
+    if len(log.rows) > _SHOWN:
+        print(f"… {len(log.rows) - _SHOWN} more in the log")
+    abstained = sum(row["predict"] == ABSTAIN for row in log.rows)
+    print(f"{log.path}  {len(log.rows)} images  abstained {abstained}  (no labels: neither accuracy nor ACR is known)")

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Column
 from rich.text import Text
 
+from smoothcert.cli import complain
 from smoothcert.cli.options.progress import Style
 from smoothcert.files.finite import finite
 from smoothcert.machine.processes import place
@@ -74,6 +75,7 @@ class Display:
         self._pause = pause if self._bar.disable else _PAUSE
         self._title, self._shown = title, time.perf_counter()
         self._first: tuple[float, int] | None = None
+        self._told = set[str]()
 
     def __enter__(self) -> Display:
         self._bar.start()
@@ -87,6 +89,10 @@ class Display:
         """What is no count is not shown."""
         if self._silent or not isinstance(event, Counted):
             return
+        note = getattr(event, "note", "")
+        if note and note not in self._told:
+            self._told.add(note)
+            complain(note)
         now, last = time.perf_counter(), event.done == event.total and not self._bar.disable
         self._first = self._first or (now, event.done)
         if not last and now - self._shown < self._pause:

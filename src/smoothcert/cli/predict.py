@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv as csvlib
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tyro.conf import Positional
 
+from smoothcert.cli import complain
 from smoothcert.cli.options.machine import Machine
 from smoothcert.cli.options.model import Model
 from smoothcert.cli.options.progress import Progress
+from smoothcert.errors import InputError
 
 if TYPE_CHECKING:
     from smoothcert.certification.predict_run import Predicted
@@ -24,9 +28,11 @@ class Predict:
     """
 
     run: Positional[str]
-    """run folder, or a model: FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, torchvision:NAME"""
+    """run folder, or a model: FILE.onnx, TorchScript, FILE.pt2, weights (FILE.pth.tar, .pt), package.module:factory,
+    timm:NAME, torchvision:NAME"""
     images: Positional[tuple[Path, ...]] = ()
-    """picture files (or .npy arrays in [0, 1]); none: the test set"""
+    """picture files (or .npy arrays in [0, 1]); or one folder of pictures, .npz or package.module:name; none: the test
+    set"""
     n: int = 1000
     """votes per image"""
     alpha: float = 0.001
@@ -39,8 +45,12 @@ class Predict:
     """decides the noise, together with the image's number; by default a fresh one that nobody knows before, printed"""
     json: bool = False
     """print one JSON document, a list with an object per image"""
+    csv: bool = False
+    """one line of CSV per image, below a line with the names of the columns"""
     progress: Progress = "auto"
-    model: Model = field(default_factory=Model)
+    model: str | None = None
+    """package.module:factory that builds the network of a file of weights (state_dict)"""
+    others: Model = field(default_factory=Model)
     machine: Machine = field(default_factory=Machine)
 
     def __call__(self) -> None:
@@ -49,9 +59,14 @@ class Predict:
 
         names = ("n", "alpha", "every", "limit", "seed")
         options = {name: getattr(self, name) for name in names}
-        work = predict_run(self.run, self.images, **options, **self.model.options(self.machine))
-        if self.images and not self.json:
+        if self.json and self.csv:
+            raise InputError("--json and --csv exclude each other")
+        about = self.others.options(self.machine, None, self.model)
+        work = predict_run(self.run, self.images, **options, **about)
+        if self.csv or (self.images and not self.json):
             for found in work:
+                if found.done == 1 and found.note:
+                    complain(found.note)
                 self._print(found)
             return
         everything = shown(work, "predict", self.progress)
@@ -74,8 +89,19 @@ class Predict:
         return entry if found.label is None else entry | {"label": found.label}
 
     def _print(self, found: Predicted) -> None:
+        if self.csv:
+            return self._print_csv(self._entry(found), found.done == 1)
         prediction = found.prediction
         print(
             f"{found.image}  {found}  {max(prediction.votes)} of {self.n} votes  p-value {prediction.p_value:.2g}  "
             f"alpha {self.alpha:g}  seed {prediction.seed}" + "  (rounded to 1/255)" * prediction.rounded
         )
+
+    def _print_csv(self, row: dict[str, Any], first: bool) -> None:
+        """A column per class would be many: the votes are those of the class with most."""
+        columns = ("image", "predict", "votes", "n", "p_value", "alpha", "seed", "precision", "rounded", "label")
+        out = csvlib.writer(sys.stdout, lineterminator="\n")
+        if first:
+            out.writerow(columns)
+        row |= {"votes": max(row["votes"]), "rounded": int(row.get("rounded", False))}
+        out.writerow([row.get(name, "") for name in columns])

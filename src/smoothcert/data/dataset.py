@@ -30,7 +30,7 @@ class ImageSet(Protocol):
     def num_classes(self) -> int: ...
     @property
     def labels(self) -> Tensor:
-        """(N,) int64, on the device that batches come out on"""
+        """(N,) int64, on the device that batches come out on; all −1 where a user's own images have none"""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -58,8 +58,25 @@ class ImageSet(Protocol):
 
 
 @dataclass(frozen=True)
+class Own:
+    """What there is to say of images that a user brought along."""
+
+    kind: str
+    """folder, picture, array or code"""
+    names: tuple[str, ...] = ()
+    """the file of each image, where each has one"""
+    labelled: bool = True
+    """if not, all labels are −1"""
+    all_classes: bool = False
+    """whether all classes are known, as each has its folder or its name: then the model must have as many"""
+
+
+@dataclass(frozen=True)
 class Dataset:
-    """Images as uint8 (N, C, H, W): CIFAR-size data stays in memory, at a quarter of what float takes."""
+    """Images as uint8 (N, C, H, W): CIFAR-size data stays in memory, at a quarter of what float takes.
+
+    A user's own images may also be float32 in [0, 1].
+    """
 
     name: str
     split: str
@@ -67,6 +84,7 @@ class Dataset:
     labels: Tensor
     num_classes: int
     augmentation: CropAndFlip | None = None
+    own: Own | None = None
 
     @classmethod
     def of(
@@ -111,6 +129,8 @@ class Dataset:
         digest = hashlib.sha256(repr(self.images.shape).encode())
         digest.update(self.images.cpu().numpy().tobytes())
         digest.update(self.labels.cpu().numpy().tobytes())
+        if self.own is not None:  # those of our data sets are older than this
+            digest.update(repr((self.images.dtype, self.own.names)).encode("utf-8", "backslashreplace"))
         return digest.hexdigest()
 
 
@@ -120,5 +140,5 @@ def data_root(given: Path | None = None) -> Path:
 
 
 def in_unit_range(images: Tensor) -> Tensor:
-    """uint8 0 … 255 → float32 0 … 1."""
-    return images.to(torch.float32).div_(255)
+    """uint8 0 … 255 → float32 0 … 1; floats are there already."""
+    return images.to(torch.float32) if images.is_floating_point() else images.to(torch.float32).div_(255)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from smoothcert.data.augment import Key
-from smoothcert.data.dataset import ImageSet
+from smoothcert.data.dataset import ImageSet, Own
 from smoothcert.errors import InputError
 
 _HELD_OUT, _REST = "held-out-", "train-without-"
@@ -61,6 +61,11 @@ class Part:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.whole.shape
+
+    @property
+    def own(self) -> Own | None:
+        own: Own | None = getattr(self.whole, "own", None)
+        return own and replace(own, names=tuple(own.names[i] for i in self.indices.tolist()) if own.names else ())
 
     @property
     def fingerprint(self) -> str:

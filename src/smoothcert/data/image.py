@@ -62,8 +62,8 @@ def random_box(width: int, height: int, rng: random.Random) -> Box:
     return left, top, left + w, top + h
 
 
-def decoded(path: str, most_pixels: int = MOST_PIXELS) -> Image.Image:
-    """The picture as RGB, upright as its EXIF says; ValueError names the file."""
+def decoded(path: str, most_pixels: int = MOST_PIXELS, as_it_is: bool = False) -> Image.Image:
+    """The picture as RGB or as it is, upright as its EXIF says; ValueError names the file."""
     try:
         if os.path.getsize(path) > MOST_BYTES:
             raise ValueError(f"larger than {MOST_BYTES:,} bytes")
@@ -72,7 +72,8 @@ def decoded(path: str, most_pixels: int = MOST_PIXELS) -> Image.Image:
         with Image.open(data, formats=FORMATS) as file:
             if file.width * file.height > most_pixels:
                 raise ValueError(f"{file.width} × {file.height} pixels are more than {most_pixels:,}")
-            return _to_rgb(ImageOps.exif_transpose(file))
+            upright = ImageOps.exif_transpose(file)
+            return upright if as_it_is else _to_rgb(upright)
     except Exception as error:  # Pillow's readers raise many kinds on damaged files
         text = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, UnidentifiedImageError):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from smoothcert.errors import InputError
+from smoothcert.files.shown import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,7 +110,7 @@ def read_arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
     except (*NOT_ZIP, zlib.error) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: not a .npz file, or damaged ({error})") from error
+        raise InputError(f"{path}: not a .npz file, or damaged ({one_line(error)})") from error
 
 
 def parse_array(data: bytes | bytearray) -> NDArray[Any]:

@@ -16,6 +16,12 @@ def shown(value: object, limit: int = 80) -> str:
     return text if len(text) <= 2 * limit else text[: 2 * limit] + "…"
 
 
+def one_line(error: BaseException, limit: int = 200) -> str:
+    """What an exception says, fit for the end of a message."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def differences(found: Any, wanted: Any, words: tuple[str, str] = ("there", "asked for")) -> str:
     """The first few places where two descriptions differ: "lr: 0.1 there, 0.2 asked for"."""
     places = [
@@ -35,9 +41,3 @@ def _differing(found: Any, wanted: Any, where: str) -> Any:
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) and value.isprintable() and len(value) <= 80 else shown(value)
-
-
-def one_line(error: BaseException, limit: int = 200) -> str:
-    """What an exception says, fit for the end of a message."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from smoothcert.errors import InputError, did_you_mean
 from smoothcert.files.shown import shown
+from smoothcert.interchange.factory import from_factory
 from smoothcert.interchange.pth import State, read_state
 from smoothcert.models import MODELS, build
 from smoothcert.models.normalize import NORMALIZATIONS, Normalize, renormalize
@@ -62,10 +63,22 @@ def import_checkpoint(
     return ForeignCheckpoint(renormalize(f, layer).eval(), about)
 
 
+def fill_factory(path: Path, spec: str) -> ForeignCheckpoint:
+    """The network that package.module:factory builds, with the weights of a file in which nothing is executed."""
+    f, state = from_factory(spec), read_state(path)
+    inner = {key.removeprefix("module."): value for key, value in state.as_saved.items()}
+    parallel = len(inner) == len(state.as_saved) and not state.as_saved.keys() <= f.state_dict().keys()
+    _fill(path, spec, f, inner if parallel else state.as_saved)
+    return ForeignCheckpoint(f.eval(), {"name": str(path), "network": spec, "sha256": state.sha256})
+
+
 def _network(path: Path, arch: str | None) -> str:
     known = [*MODELS, *ALIASES]
     if arch is None:
-        raise InputError(f"{path}: does not say its architecture: name it with --arch ({', '.join(known)})")
+        raise InputError(
+            f"{path}: does not say its architecture: name it with --arch ({', '.join(known)}), or the code that builds "
+            "it with --model package.module:factory"
+        )
     name = ALIASES.get(arch, arch)
     if name not in MODELS and not re.fullmatch(r"cifar_resnet\d{1,4}", name):
         raise InputError(f"{path}: unknown architecture {shown(arch)}{did_you_mean(arch[:80], known)}")

@@ -13,12 +13,13 @@ from torch import Tensor, nn
 from smoothcert.errors import InputError
 from smoothcert.files.shown import one_line
 from smoothcert.interchange.factory import from_factory, from_timm, from_torchvision
-from smoothcert.interchange.foreign_checkpoint import import_checkpoint
+from smoothcert.interchange.foreign_checkpoint import fill_factory, import_checkpoint
 from smoothcert.interchange.onnx import OnnxModel
+from smoothcert.interchange.program import kind_of_program, open_program
 from smoothcert.interchange.weights import digest
 from smoothcert.models.freeze import frozen
 
-CHECKPOINTS = (".pth", ".pt", ".tar", ".ckpt")
+CHECKPOINTS = (".pth", ".pt", ".tar", ".ckpt", ".bin", ".safetensors")
 
 
 @dataclass(frozen=True)
@@ -40,27 +41,47 @@ def open_model(
     input_shape: tuple[int, ...] | None = None,
     normalization: str | None = None,
     precision: str = "float32",
+    image_shape: tuple[int, ...] | None = None,
 ) -> ForeignModel:
-    """FILE.onnx, FILE.pth.tar (or .pth, .pt), package.module:factory, timm:NAME or torchvision:NAME."""
+    """FILE.onnx, TorchScript, FILE.pt2, FILE.pth.tar (.pth, .pt), package.module:factory, timm:NAME, torchvision:NAME.
+
+    A checkpoint is filled into the network `arch`, one of ours or package.module:factory. `image_shape` is that of
+    the images it is meant for: a model that does not say its own, and is not told `input_shape`, is tried with it.
+    """
     suffix = Path(spec).suffix.lower()
+    if arch is not None and suffix not in CHECKPOINTS:
+        raise InputError(f"{spec}: builds its network itself: --arch and --model are for files of weights")
     if suffix == ".onnx":
         if precision != "float32":
             raise InputError(f"{spec}: an ONNX file computes as it was written and cannot be turned to {precision}")
-        model = OnnxModel(Path(spec), input_shape, num_classes)
+        model = OnnxModel(Path(spec), input_shape, num_classes, image_shape)
         about = {"name": spec, "variant": model.variant, "sha256": model.sha256}
         return ForeignModel(model, model.num_classes, model.input_shape, about)
+    if (program := kind_of_program(Path(spec))) is not None:
+        if precision != "float32":
+            raise InputError(f"{spec}: a saved program computes as it was written and cannot be turned to {precision}")
+        if arch is not None:
+            raise InputError(f"{spec}: holds its network: --arch and --model are for files of weights")
+        f, about = open_program(Path(spec), program)
+        return _checked(spec, f, num_classes, input_shape, precision, about, image_shape)
     if suffix in CHECKPOINTS:
-        checkpoint = import_checkpoint(Path(spec), arch, num_classes, normalization)
-        return _checked(spec, checkpoint.f, num_classes, input_shape, precision, checkpoint.about)
+        if arch is not None and ":" in arch:
+            if normalization is not None:
+                raise InputError(f"{spec}: --normalization is for networks of ours, {arch} has its own")
+            checkpoint = fill_factory(Path(spec), arch)
+        else:
+            checkpoint = import_checkpoint(Path(spec), arch, num_classes, normalization)
+        return _checked(spec, checkpoint.f, num_classes, input_shape, precision, checkpoint.about, image_shape)
     kind, _, name = spec.partition(":")
     if not name:
         raise InputError(
-            f"{spec}: not a run, and not one of FILE.onnx, FILE.pth.tar, package.module:factory, timm:NAME, "
-            "torchvision:NAME"
+            f"{spec}: not a run, and not one of FILE.onnx, TorchScript, FILE.pt2, FILE.pth.tar, "
+            "package.module:factory, timm:NAME, torchvision:NAME"
         )
     readers = {"timm": from_timm, "torchvision": from_torchvision}
     f = readers[kind](name) if kind in readers else from_factory(spec)
-    return _checked(spec, f, num_classes, input_shape, precision, {"name": spec, "sha256": digest(f.state_dict())})
+    about = {"name": spec, "sha256": digest(f.state_dict())}
+    return _checked(spec, f, num_classes, input_shape, precision, about, image_shape)
 
 
 def _checked(
@@ -70,9 +91,10 @@ def _checked(
     asked: tuple[int, ...] | None,
     precision: str,
     about: dict[str, Any],
+    of_images: tuple[int, ...] | None = None,
 ) -> ForeignModel:
     g = frozen(f, precision)
-    shape = g.input_shape or asked
+    shape = g.input_shape or asked or of_images
     if shape is None:
         raise InputError(f"{spec}: does not say its input shape: give it with --input-shape, as in 3,32,32")
     if asked not in (None, shape):
@@ -80,7 +102,7 @@ def _checked(
     found = _count_classes(spec, g, shape)
     if num_classes not in (None, found):
         raise InputError(f"{spec}: has {found} classes, not {num_classes}")
-    return ForeignModel(g, found, shape, {**about, "variant": g.variant})
+    return ForeignModel(g, found, shape, {**about, "variant": about.get("variant", g.variant)})
 
 
 def _count_classes(spec: str, f: nn.Module, shape: tuple[int, ...]) -> int:

@@ -30,7 +30,13 @@ class OnnxModel:
     input_range = (0.0, 1.0)
     memory_format = torch.contiguous_format
 
-    def __init__(self, path: Path, input_shape: tuple[int, ...] | None = None, num_classes: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        input_shape: tuple[int, ...] | None = None,
+        num_classes: int | None = None,
+        image_shape: tuple[int, ...] | None = None,
+    ) -> None:
         runtime = optional("onnxruntime", "onnx")
         self.path = path
         self.sha256 = _digest(path)
@@ -38,7 +44,7 @@ class OnnxModel:
         provider = self._session.get_providers()[0]
         self.variant = f"onnxruntime {runtime.__version__}, {provider}"
         try:
-            self._input, self._fixed_batch, self.input_shape = _input(path, self._session, input_shape)
+            self._input, self._fixed_batch, self.input_shape = _input(path, self._session, input_shape, image_shape)
             self._count_classes(num_classes)
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not an ONNX model, or damaged (a name in it is not text)") from error
@@ -94,8 +100,10 @@ def _session(runtime: Any, path: Path) -> Any:
         raise InputError(f"{path}: not an ONNX model, or damaged ({one_line(error)})") from error
 
 
-def _input(path: Path, session: Any, asked: tuple[int, ...] | None) -> tuple[str, int | None, tuple[int, ...]]:
-    """The input's name, its batch where that is fixed, and the shape of one image."""
+def _input(
+    path: Path, session: Any, asked: tuple[int, ...] | None, of_images: tuple[int, ...] | None
+) -> tuple[str, int | None, tuple[int, ...]]:
+    """The input's name, its batch where that is fixed, and the shape of one image; what is open the images decide."""
     inputs = session.get_inputs()
     if len(inputs) != 1:
         names = ", ".join(value.name for value in inputs)
@@ -106,6 +114,8 @@ def _input(path: Path, session: Any, asked: tuple[int, ...] | None) -> tuple[str
     if len(value.shape) < 2:
         raise InputError(f"{path}: its input {value.shape} has no room for a batch of images")
     batch, *shape = value.shape
+    is_open = not all(isinstance(size, int) and size > 0 for size in shape)
+    asked = of_images if asked is None and is_open else asked
     if asked is not None and (
         len(asked) != len(shape) or any(isinstance(s, int) and s != a for s, a in zip(shape, asked, strict=True))
     ):

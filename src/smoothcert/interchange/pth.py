@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as parse
 from torch import Tensor
 
 from smoothcert.errors import InputError
@@ -37,20 +39,23 @@ class State:
     arch: str | None
     epoch: int | None
     sha256: str
+    as_saved: dict[str, Tensor]
+    """its weights named as they are in the file"""
 
 
 def read_state(path: Path) -> State:
-    """The weights in a .pth.tar, .pth or .pt dictionary, or in a bare state_dict."""
+    """The weights in a .pth.tar, .pth or .pt dictionary, in a bare state_dict, or in .safetensors."""
     data = bytes(read_bytes(path, LARGEST))
-    content = _load(path, data)
-    weights, before, wrapped = _unwrapped(_state_dict(path, content))
+    content = _safetensors(path, data) if path.suffix == ".safetensors" else _load(path, data)
+    as_saved = _state_dict(path, content)
+    weights, before, wrapped = _unwrapped(as_saved)
     arch, epoch = content.get("arch"), content.get("epoch")
     arch, epoch = arch if isinstance(arch, str) else None, epoch if isinstance(epoch, int) else None
-    return State(weights, before, wrapped, arch, epoch, hashlib.sha256(data).hexdigest())
+    return State(weights, before, wrapped, arch, epoch, hashlib.sha256(data).hexdigest(), as_saved)
 
 
 def _load(path: Path, data: bytes) -> dict[Any, Any]:
-    data = _plain_archive(path, data) if data[:2] == b"PK" else data
+    data = plain_archive(path, data) if data[:2] == b"PK" else data
     try:
         if data[:2] != b"PK":
             look_through(path, data, _LONGEST, pickles=_OLD_HEAD, forbidden=_GROWING)
@@ -62,7 +67,8 @@ def _load(path: Path, data: bytes) -> dict[Any, Any]:
         if wanted:
             raise InputError(
                 f"{path}: refused, and nothing in it was executed: its pickle asks for {shown(wanted[1])[1:-1]}, but "
-                "only tensors and plain values are loaded: have its author save the state_dict alone"
+                "only tensors and plain values are loaded: save f.state_dict() and name the code that builds f with "
+                "--model package.module:factory, or save f with torch.jit.script(f).save(FILE) or torch.export.save"
             ) from error
         raise InputError(f"{path}: not a PyTorch checkpoint, or damaged ({one_line(error)})") from error
     if not isinstance(content, dict):
@@ -70,19 +76,28 @@ def _load(path: Path, data: bytes) -> dict[Any, Any]:
     return content
 
 
-def _plain_archive(path: Path, data: bytes) -> bytes:
+def _safetensors(path: Path, data: bytes) -> dict[Any, Any]:
+    try:
+        return parse(data)
+    except (SafetensorError, ValueError) as error:
+        raise InputError(f"{path}: not a .safetensors file, or damaged ({one_line(error)})") from error
+
+
+def plain_archive(path: Path, data: bytes, unpacked: int = 0) -> bytes:
     """The archive written anew from what Python reads in it, so that torch's reader sees nothing else there.
 
-    PyTorch packs nothing: a member that says it is packed could unpack to anything.
+    PyTorch packs nothing but the code of TorchScript: a member that says it is packed could unpack to anything, so
+    all together may have as many bytes as the file, and those `unpacked`.
     """
+    kinds = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) if unpacked else (zipfile.ZIP_STORED,)
     out = io.BytesIO()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w") as made:
             found = archive.infolist()
             if len({info.filename for info in found}) < len(found):
                 raise InputError(f"{path}: not a PyTorch checkpoint: a name is twice in its archive")
-            packed = any(info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 for info in found)
-            if packed or sum(info.file_size for info in found) > len(data):
+            packed = any(info.compress_type not in kinds or info.flag_bits & 1 for info in found)
+            if packed or sum(info.file_size for info in found) > len(data) + unpacked:
                 raise InputError(f"{path}: not a PyTorch checkpoint: its archive is packed or encrypted")
             for info in found:
                 content = archive.read(info)

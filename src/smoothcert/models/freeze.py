@@ -83,7 +83,9 @@ def frozen(f: nn.Module, precision: str = "float32") -> Frozen:
         for convolution, norm in pairs:
             _fold(f, convolution, norm, torch.bfloat16 if rounded else None)
         words += ["folded batch norm"] * bool(pairs)
-    f.eval().requires_grad_(False)
+    f.eval()
+    for parameter in f.parameters():  # not f.requires_grad_, which TorchScript does not have
+        parameter.requires_grad_(False)
     if declared(f).memory_format == torch.channels_last:
         f = f.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         words.append("channels-last")

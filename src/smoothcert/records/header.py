@@ -57,10 +57,19 @@ class Data:
     split: str
     images: int
     fingerprint: str
+    kind: str | None = None
+    """folder, picture, array or code: of a user's own images, whose name is then no data set's"""
+    labelled: bool = True
+    """whether each row has a label, and with it `correct`"""
 
     def __post_init__(self) -> None:
         if self.images < 1:
             raise InputError(f"data.images must be at least 1, not {self.images}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Older logs have neither of the last two, which are left out where they say nothing new."""
+        said = asdict(self)
+        return {k: v for k, v in said.items() if not (k == "kind" and v is None) and not (k == "labelled" and v)}
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,11 @@ class Header:
         if self.selection is None or self.data is None:
             raise InputError("its header does not say which images were selected")
         return self.selection.of(self.data.images)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the labels of the images were known."""
+        return self.data is None or self.data.labelled
 
     @property
     def n0(self) -> int | None:
@@ -164,7 +178,7 @@ class Header:
             "model": None if self.model is None else self.model.said,
             "recipe": None if self.recipe is None else to_dict(self.recipe),
             "imported": self.imported,
-            "data": None if self.data is None else asdict(self.data),
+            "data": None if self.data is None else self.data.to_json(),
             "selection": None if self.selection is None else asdict(self.selection),
             "selected": self.selected,
             "noise": None if self.noise is None else to_dict(self.noise),

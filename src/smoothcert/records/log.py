@@ -50,15 +50,15 @@ def read_certification(path: Path) -> CertificationLog:
         header = header_of(found.decides)
     except ValueError as error:  # an InputError is one
         raise InputError(f"{path}: its header cannot be used: {error}") from error
-    rows = [check_row(f"{path}: line {number}", row) for number, row in enumerate(found.rows, 2)]
+    rows = [check_row(f"{path}: line {number}", row, header.labelled) for number, row in enumerate(found.rows, 2)]
     if found.closing is not None and found.closing.get("acr") != (acr := acr_of(header, rows)):
         raise InputError(f"{path}: its closing row says ACR {shown(found.closing.get('acr'))}, but its rows give {acr}")
     return CertificationLog(path, found.name, header, found.environment, rows, found.size, found.chain, found.closing)
 
 
 def acr_of(header: Header, rows: Sequence[Row]) -> float | None:
-    """ACR = mean of radius · 1[correct], rounded once; None where radii are points of a grid, or there are none."""
-    if header.procedure is None or header.procedure.floors_radii or not rows:
+    """ACR = mean of radius · 1[correct], rounded once; None without labels, rows, or where radii are of a grid."""
+    if header.procedure is None or header.procedure.floors_radii or not rows or not header.labelled:
         return None
     return math.fsum(row["radius"] * row["correct"] for row in rows) / len(rows)
 

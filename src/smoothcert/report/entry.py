@@ -56,12 +56,14 @@ def gallery_images(results: Results) -> list[int]:
 def gallery_pictures(results: Results, data: str | Path | None = None) -> dict[int, bytes]:
     """PNG of each image of the gallery, if the very data set of the log is here; `data`: the folder of data sets."""
     about = results.header.data
-    if about is None:
+    if about is None or about.kind is not None:  # a user's own images: the log does not say where they lie
         return {}
     import torch
 
-    from smoothcert.data import load
+    from smoothcert.data import DATASETS, load
 
+    if about.name not in DATASETS:  # what a log names is never imported or opened
+        return {}
     try:
         images = load(about.name, about.split, data)
         wanted = gallery_images(results)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from smoothcert.cli.options.machine import Machine
@@ -24,29 +26,41 @@ class Model:
     grid: the run's own noise, or that of --sigma, drawn exactly on the grid of 8-bit images, so that the certificate
     holds without any assumption about rounding"""
     dataset: str | None = None
-    """data set whose images are used (default: the run's own)"""
+    """data set whose images are used (default: the run's own); or images of your own: a folder of pictures, a picture,
+    .npy, .npz, package.module:name"""
+    labels: Path | None = None
+    """of a folder of your own pictures: CSV with the columns file,label; of .npy images: .npy"""
+    classes: str | None = None
+    """the model's classes in its order, as in cat,dog, where your labels or folders are names"""
     split: str | None = None
     """test, train or held-out-N (default: test, or what the run's training put aside)"""
     arch: str | None = None
-    """network of a checkpoint that does not name its own"""
+    """network of a checkpoint that does not name its own, such as cifar_resnet110, or package.module:factory"""
     num_classes: int | None = None
     """classes, where they cannot be found"""
-    input_shape: tuple[int, int, int] | None = None
-    """channels, height and width, where they cannot be found"""
+    input_shape: str | None = None
+    """channels, height and width, where they cannot be found, as in 1,28,28"""
     normalization: str | None = None
     """of a checkpoint: standard, center or none"""
     precision: Literal["float32", "bfloat16"] | None = None
     """of the network (default: as it was trained); bfloat16 votes nearly twice as fast on a CPU that has it"""
 
-    def options(self, machine: Machine) -> ModelOptions:
+    def options(self, machine: Machine, images: str | None = None, network: str | None = None) -> ModelOptions:
+        """`images` and `network` are what the command itself was told: the same as --dataset and --arch."""
+        if images is not None and self.dataset is not None:
+            raise InputError(f"the images are {images}, or those of --dataset {self.dataset}: name one of them")
+        if network is not None and self.arch is not None:
+            raise InputError(f"the network is {network}, or that of --arch {self.arch}: name one of them")
         return {
             **machine.where(),
             "noise": self.chosen_noise(),
-            "dataset": self.dataset,
+            "dataset": images or self.dataset,
+            "labels": self.labels,
+            "classes": None if self.classes is None else _names(self.classes),
             "split": self.split,
-            "arch": self.arch,
+            "arch": network or self.arch,
             "num_classes": self.num_classes,
-            "input_shape": self.input_shape,
+            "input_shape": None if self.input_shape is None else _shape(self.input_shape),
             "normalization": self.normalization,
             "precision": self.precision,
         }
@@ -74,3 +88,16 @@ class Model:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"--noise is KIND:SCALE, such as {kind}:0.5, not {self.noise!r}") from None
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if len(set(names)) < max(2, len(names)) or not all(names):
+        raise InputError(f"--classes must be at least two different names, as in cat,dog, not {text!r}")
+    return names
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5}){2}", text, re.ASCII):
+        raise InputError(f"--input-shape is channels, height and width, as in 1,28,28, not {text!r}")
+    return tuple(map(int, text.split(",")))
