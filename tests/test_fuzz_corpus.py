@@ -146,7 +146,8 @@ def test_no_reader_is_left_out():
     }
     known = {
         "report/page",  # its own template
-        "certification/predict_run", "data/cifar10", "data/fetch", "data/image", "data/own_arrays", "data/own_labels",
+        "certification/pilot", "certification/predict_run", "data/cifar10", "data/fetch", "data/image",
+        "data/own_arrays", "data/own_labels",
         "interchange/export", "interchange/program",
         "interchange/onnx", "interchange/pth", "interchange/weights", "paper/published", "paper/table",
         "recipes/recipe_file", "records/secret_seed", "records/signature",

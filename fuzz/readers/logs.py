@@ -112,6 +112,20 @@ def read_secret_seed(path: Path) -> object:
     return read_secret(path).commitment
 
 
+PLAN = (100, 200, 300)
+
+
+def pilot_seeds() -> list[bytes]:
+    votes = {"0": {"1": 2}, "10": {"0": 1, "2": 1}}
+    return [json.dumps({"format": "smoothcert pilot votes 1", "plan": PLAN, "votes": votes}).encode()]
+
+
+def read_pilot_votes(path: Path) -> object:
+    from smoothcert.certification.pilot import read_pilot
+
+    return read_pilot(path, PLAN, 3)
+
+
 def private_key() -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -228,6 +242,7 @@ READERS = (
     Reader("log", ".jsonl", log_seeds, read_log_results, LOG_MUTATIONS, deep_texts, 2),
     Reader("verify", ".jsonl", log_seeds, read_log_verified, LOG_MUTATIONS, deep_texts, 2),
     Reader("secret-seed", ".secret", secret_seeds, read_secret_seed, (*(OBJECT,) * 4, *TEXT), deep_texts, 0.5),
+    Reader("pilot", ".pilot", pilot_seeds, read_pilot_votes, (*(OBJECT,) * 4, *TEXT), deep_texts, 0.5),
     Reader("signature", ".sig", signature_seeds, read_signature, (*(OBJECT,) * 4, *TEXT), deep_texts, 0.5),
     Reader("public-key", ".pub", lambda: [public_key()], read_public_key, TEXT, deep_texts, 0.5),
     Reader("private-key", ".key", lambda: [private_key()], read_private_key, TEXT, deep_texts, 0.5),

@@ -173,7 +173,7 @@ def test_a_folder_is_predicted_row_by_row(folder):
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [row["image"] for row in rows] == [f"{i}.png" for i in range(6)]
     done = smoothcert("predict", "traced.pt", *LABELLED, "--json", *options, cwd=folder)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = json.loads(done.stdout)
     assert [row["label"] for row in found] == [0, 1, 2, 0, 1, 2]
     for one, other in zip(rows, found, strict=True):
         assert (int(one["predict"]), int(one["votes"])) == (other["predict"], max(other["votes"])) and one[

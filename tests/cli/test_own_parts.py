@@ -168,7 +168,7 @@ def test_an_own_noise_certifies_and_is_verified_by_whoever_names_it(untouched, t
     chosen = ["--set", f'noise={{kind="{noise}", b=0.3}}', 'terms=[{kind="cross_entropy"}]']
     run = tmp_path / "run"
     assert smoothcert("train", "mine.toml", "--out", run, *chosen, cwd=untouched.folder).returncode == 0
-    assert "use paper" in fails("certify", run, "--procedure", "curve", *FAST, cwd=untouched.folder)
+    assert "use --procedure paper" in fails("certify", run, "--procedure", "curve", *FAST, cwd=untouched.folder)
     assert smoothcert("certify", run, *FAST, cwd=untouched.folder).returncode == 0
     assert (
         smoothcert("certify", run, *FAST, cwd=untouched.folder).returncode == 0

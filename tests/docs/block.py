@@ -8,7 +8,6 @@ parsed, a TOML block is read as a recipe, JSON and YAML are parsed, and a text b
     output               text: exactly what the block before it printed
     like                 text: the same up to numbers and spaces
     compile REASON       Python: not run, because it needs what a test does not have
-    later                waits for a feature; skipped, visibly
 
 `<!-- setup` … `-->` holds Python that readers do not see: what a page takes for granted.
 """
@@ -26,12 +25,12 @@ PAGES = [
 ]
 DEFAULTS = {"python": "run", "bash": "parse", "toml": "recipe", "json": "read", "yaml": "read", "text": "show"}
 MODES = {
-    "python": {"run", "file", "compile", "later"},
-    "bash": {"run", "parse", "later"},
-    "toml": {"recipe", "file", "later"},
+    "python": {"run", "file", "compile"},
+    "bash": {"run", "parse"},
+    "toml": {"recipe", "file"},
     "json": {"read"},
-    "yaml": {"read", "later"},
-    "text": {"show", "output", "like", "later"},
+    "yaml": {"read"},
+    "text": {"show", "output", "like"},
     "setup": {"run"},
 }
 _BLOCK = re.compile(

@@ -15,7 +15,6 @@ from tests.docs.block import MODES, PAGES, ROOT, Block, blocks
 from tests.docs.shell import check, commands, of_smoothcert
 
 BLOCKS = {page: blocks(page) for page in PAGES}
-LATER = [block for found in BLOCKS.values() for block in found if block.mode == "later"]
 NUMBER = re.compile(r"[-−+]?\d[\d.,]*")
 
 
@@ -96,9 +95,8 @@ def test_the_blocks_of(page, tmp_path, monkeypatch, capsys):
     session = Session(tmp_path, capsys)
     try:
         for block in BLOCKS[page]:
-            if block.mode != "later":
-                with named(block):
-                    session.do(block)
+            with named(block):
+                session.do(block)
     finally:
         for name in set(sys.modules) - before:  # two pages may have a file of the same name
             if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
@@ -113,16 +111,6 @@ def named(block):
     except Exception as error:
         error.add_note(f"in the block at {block}")
         raise
-
-
-@pytest.mark.parametrize("block", LATER, ids=str)
-def test_a_block_that_waits_for_a_feature(block):
-    try:
-        for words in commands(block.text) if block.language == "bash" else ():
-            check(words)
-    except (AssertionError, InputError, SystemExit) as error:
-        pytest.skip(f"{block}: not yet: {error}")
-    pytest.skip(f"{block}: waits for a feature; if that is there, take the mark away")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -77,7 +77,7 @@ def test_what_a_module_does_not_say_is_asked_for(mine):
         ("broken_for_smoothcert:Net", {}, "importing broken_for_smoothcert raised ZeroDivisionError"),
         ("no_such_module_at_all:Net", {}, "cannot import no_such_module_at_all: no module named no_such_module"),
         ("nothing", {}, "not a run, and not one of FILE.onnx"),
-        (":Net", {}, "not of the form package.module:name"),
+        (":Net", {}, "not of the form package.module:factory"),
     ],
 )  # fmt: skip
 def test_a_factory_that_cannot_be_used_is_explained_in_one_line(mine, spec, arguments, message):

@@ -71,7 +71,7 @@ def _gone_on_with(
             f"{log}: its budget was shared out among {known.header.selected} images: choose another --out for others"
         )
     if path.exists():
-        return Pilot(before, _read(path, before.plan, g.num_classes))
+        return Pilot(before, read_pilot(path, before.plan, g.num_classes))
     if known.header.seed not in (None, g.seed):
         return Pilot(before, {})  # refused as well
     drawn = yield from _drawn(g, data, before, missing(known))
@@ -110,7 +110,8 @@ def _selections(drawn: Mapping[int, Evidence]) -> dict[int, Counts]:
     return {index: evidence.selection for index, evidence in drawn.items()}
 
 
-def _read(path: Path, plan: tuple[int, ...], num_classes: int) -> dict[int, Counts]:
+def read_pilot(path: Path, plan: tuple[int, ...], num_classes: int) -> dict[int, Counts]:
+    """The pilot votes of a log with this plan; InputError where they are not."""
     try:
         said: Any = parse_json(read_bytes(path, _LIMIT))
         if said["format"] != _FORMAT or tuple(said["plan"]) != plan:

@@ -9,6 +9,7 @@ from typing import Any
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.tables import floored
 from smoothcert.noise import GridNoise
+from smoothcert.recipes.unopened import Unopened
 from smoothcert.records.header import Header
 from smoothcert.report.check import Check
 from smoothcert.report.plain_name import plain_name, without_folders
@@ -42,7 +43,8 @@ def _statistics(header: Header) -> Iterator[Fact]:
     yield Fact("norm", header.norm if header.noise else f"{header.norm} (assumed: the log does not say)")
     if header.noise is not None:
         grid = isinstance(header.noise, GridNoise)
-        law = type(header.noise).__name__.removeprefix("Grid")
+        noise: object = header.noise
+        law = noise.kind if isinstance(noise, Unopened) else type(noise).__name__.removeprefix("Grid")
         words = f"{_LAWS.get(law, f'{law}, scale')} = {header.noise.scale:g}"
         yield Fact("grid" if grid else "noise", f"{words}, exact on the 8-bit grid" if grid else f"{words}, in floats")
     if header.procedure is None:
@@ -52,7 +54,8 @@ def _statistics(header: Header) -> Iterator[Fact]:
     aware = header.procedure.label_aware
     how = [_PROCEDURES.get(header.procedure.name, header.procedure.name), f"{header.bound} bound"]
     yield Fact("procedure", ", ".join([*how, "label-aware"] if aware else how))
-    yield Fact("largest", floored(header.procedure.largest, 3))
+    if header.largest_radius is not None:
+        yield Fact("largest", floored(header.largest_radius, 3))
 
 
 def _images(header: Header) -> Iterator[Fact]:
