@@ -40,7 +40,7 @@ MAY_USE = {
     },
     "analysis": {"records", "recipes", "objectives", "procedures", "stats", "noise", "paper", "files"},
     "figures": {"analysis", "paper", "files", "procedures", "noise"},
-    "report": {"analysis", "figures", "paper", "procedures", "records", "data", "certification", "noise"},
+    "report": {"analysis", "figures", "paper", "procedures", "records", "data", "certification", "noise", "recipes"},
     "audit": {
         "certification",
         "models",
