@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from fuzz import hostile
-from fuzz.mutate import BYTES, with_json, zipped
+from fuzz.mutate import BYTES, with_json
 from fuzz.readers.base import OPCODES, OWN, ZIP, Reader
 from smoothcert.recipes import RECIPES, to_dict
 
@@ -278,41 +278,6 @@ def read_onnx(path: Path) -> object:
     return open_model(str(path))
 
 
-def torchscript_seeds() -> list[bytes]:
-    import warnings
-
-    f, out = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 3)).eval(), io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        torch.jit.save(torch.jit.trace(f, torch.zeros(2, 1, 2, 2)), out)
-    return [out.getvalue()]
-
-
-def read_torchscript(path: Path) -> object:
-    from smoothcert.interchange.foreign_model import open_model
-
-    return open_model(str(path), input_shape=(1, 2, 2))
-
-
-def exported_seeds() -> list[bytes]:
-    """What of a .pt2 file our own code reads; torch's reader needs seconds for one."""
-    node = {"target": "torch.ops.aten.relu.default", "inputs": [{"name": "x", "arg": {"as_tensor": {"name": "x"}}}],
-            "outputs": [{"as_sym_int": {"expr_str": "Symbol('s3', positive=True)"}}], "metadata": {"a": 1}}  # fmt: skip
-    program = {"graph_module": {"graph": {"nodes": [node]}}, "guards_code": ["x.size()[0] == 1"]}
-    config = {"config": {"w": {"path_name": "weight_0", "use_pickle": False}}}
-    return [zipped([
-        ("f/data/weights/weight_0", b"1234"), ("f/data/weights/model_weights_config.json", json.dumps(config).encode()),
-        ("f/models/model.json", json.dumps(program).encode()), ("f/data/sample_inputs/model.pt", b"PK"),
-        ("f/archive_format", b"pt2"),
-    ])]  # fmt: skip
-
-
-def read_exported(path: Path) -> object:
-    from smoothcert.interchange.exported import harmless
-
-    return harmless(path, path.read_bytes())
-
-
 SAFE = with_json(unpack_safetensors, pack_safetensors)
 READERS = (
     Reader("weights", ".safetensors", small_weights_seeds, read_weights, (SAFE, SAFE, SAFE, SAFE, *BYTES), share=2),
@@ -324,8 +289,5 @@ READERS = (
     Reader("pth", ".pth", pth_seeds, read_pth, ZIP, lambda seeds: hostile.torch_zips(seeds[0]), 2),
     Reader("old-pth", ".pth.tar", old_pth_seeds, read_pth, OPCODES, old_pth_hostile, 2),
     Reader("foreign", ".pth.tar", foreign_seeds, read_foreign, ZIP[3:5], foreign_hostile, 0.1),
-    Reader("torchscript", ".pt", torchscript_seeds, read_torchscript, ZIP,
-           lambda seeds: hostile.torch_zips(seeds[0]), 0.5),
-    Reader("exported", ".pt2", exported_seeds, read_exported, ZIP, share=0.5),
     Reader("onnx", ".onnx", onnx_seeds, read_onnx, BYTES, onnx_hostile, 0.5),
 )  # fmt: skip

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from smoothcert.cli.parse import parse
-from tests.cli.running import smoothcert
+from smoothcert.files.jsonl import decode, encode
+from tests.cli.running import fails, smoothcert
 
 RUNS = Path(__file__).parents[2] / "results" / "runs"
 FAST, GAUSSIAN, PAPERS = (
@@ -34,6 +35,15 @@ def test_a_required_share_holds_or_falls_short(tmp_path):
     code, said = check(FAST, "--radius", "0.5", "--at-least", "0.95", "--of", "images", cwd=tmp_path)
     assert code == 0 and "these images'" in said
     assert check(FAST, "--radius", "0.5", "--at-least", "0.91", "--confidence", "0.99", cwd=tmp_path)[0] == 1
+
+
+def test_rows_that_do_not_follow_from_their_votes_prove_nothing(tmp_path):
+    header, *rows = gzip.decompress((FAST / "certify.jsonl.gz").read_bytes()).splitlines(keepends=True)
+    forged = [encode(decode(row) | {"radius": 5.0, "correct": 1}) for row in rows]
+    (tmp_path / "forged.jsonl").write_bytes(header + b"".join(forged))
+    wanted = ["--radius", "4", "--at-least", "0.5", "--of", "images"]
+    assert "proves nothing" in fails("check", "forged.jsonl", *wanted, cwd=tmp_path)
+    assert "proves nothing" in fails("check", FAST, "--compare", "forged.jsonl", cwd=tmp_path)
 
 
 def test_no_worse_than_a_baseline_at_a_radius_or_in_acr(tmp_path):

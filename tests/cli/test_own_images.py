@@ -32,7 +32,7 @@ def colour():
 
 images = [(torch.full((1, 8, 8), i / 4), i) for i in range(3)]
 """
-SIGMA = ["--sigma", "0.1"]
+SIGMA = ["--sigma", "0.1", "--trust"]
 FAST = [*SIGMA, "--n", "200", "--batch", "50", "--device", "cpu"]
 LABELLED = ["images", "--labels", "labels.csv"]
 AUDIT = ["--votes", "500", "--steps", "2", "--restarts", "1", "--views", "2"]
@@ -152,7 +152,8 @@ def test_one_picture_has_no_label_and_nothing_pretends_to_know_it(folder):
     assert row["file"] == "3.png" and "label" not in row and "correct" not in row
     assert smoothcert("verify", "one.jsonl", cwd=folder).returncode == 0
     again = ["verify", "one.jsonl", "--model", "traced.pt", "--recompute", "1", "--dataset", "images/3.png"]
-    assert smoothcert(*again, cwd=folder).returncode == 0
+    assert smoothcert(*again, "--trust", cwd=folder).returncode == 0
+    assert "if you trust it, give --trust" in fails(*again, cwd=folder)
     for command in ("table", "report", "export-tsv"):
         assert "no labels" in fails(command, "one.jsonl", cwd=folder)
     assert "label of every image" in fails(
@@ -234,8 +235,8 @@ def test_a_run_of_ours_takes_own_images_too_and_the_log_says_that_they_are_not_i
         (["certify", "traced.pt", "two", "--classes", "b,a"], "2 classes but traced.pt tells 3 apart"),
         (["certify", "traced.pt", f"{NET}:images", "--classes", "a,b"], "leave --labels and --classes out"),
         (["certify", "traced.pt", "two"], "2 classes but traced.pt tells 3 apart"),
-        (["certify", "whole.pt", *LABELLED], "--model package.module:factory, or save f with torch.jit"),
-        (["certify", "weights.pt", *LABELLED], "--model package.module:factory"),
+        (["certify", "whole.pt", *LABELLED], "--arch package.module:factory, or save f with torch.jit"),
+        (["certify", "weights.pt", *LABELLED], "--arch package.module:factory"),
         (["certify", "weights.pt", *LABELLED, "--model", f"{NET}:colour"], "not the weights of"),
         (["certify", "weights.pt", *LABELLED, "--model", f"{NET}:none"], "has no none"),
         (["certify", "weights.pt", *LABELLED, "--model", f"{NET}:build", "--arch", "lenet"], "name one of them"),

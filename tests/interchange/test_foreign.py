@@ -172,7 +172,7 @@ def test_a_pickle_that_executes_is_refused_and_nothing_runs(zipped, where, tmp_p
 
 def test_a_whole_pickled_module_is_refused(tmp_path):
     path = saved(tmp_path / "c.pth", torch.nn.Linear(3, 2))
-    with pytest.raises(InputError, match=r"--model package\.module:factory, or save f with torch\.jit"):
+    with pytest.raises(InputError, match=r"--arch package\.module:factory, or save f with torch\.jit"):
         import_checkpoint(path, "lenet")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from smoothcert.analysis.printed import rows_for
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.setting import setting_of
+from smoothcert.procedures.budget import Budgeted
 from smoothcert.recipes import find_recipe
 from smoothcert.recipes.certification import Certification, certification_of
 from smoothcert.recipes.estimate import TEST_IMAGES
@@ -45,5 +46,6 @@ def _fewer_images(results: Results) -> str | None:
 
 
 def _fewer_votes(results: Results) -> str | None:
-    n, whole = results.header.n, Certification.n
+    procedure, whole = results.header.procedure, Certification.n
+    n = max(procedure.plan) if isinstance(procedure, Budgeted) else results.header.n
     return f"{n:,} of {whole:,} votes" if n is not None and n < whole else None

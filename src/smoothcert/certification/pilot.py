@@ -54,6 +54,8 @@ def share_budget(
         if begun:
             return (yield from _gone_on_with(g, data, log, read_certification(begun[0]), procedure, selection))
         images = selection.of(len(data))
+        if procedure.label_aware and bool((data.labels < 0).any()):
+            raise InputError("--label-aware judges the labels, and these images have none")
         procedure.require_affordable(len(images))
         drawn = yield from _drawn(g, data, procedure, images)
         planned = procedure.shared_out([evidence.pilot_errors for evidence in drawn.values()])

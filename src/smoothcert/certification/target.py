@@ -49,6 +49,8 @@ class ModelOptions(Where, total=False):
     normalization: str | None
     precision: Precision | None
     """of f (default: that of the run's training, float32 for others' models)"""
+    trust: bool
+    """run code that came with the model: saved programs, and a run's own network or noise whose source has changed"""
 
 
 _SAID_OF_OTHERS = ("arch", "num_classes", "input_shape", "normalization")
@@ -152,7 +154,8 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     missing = {"model", "num_classes", "normalization", "noise", "dataset"} - about.keys()
     if missing:
         raise InputError(f"{file}: holds no finished model (a checkpoint of a training?)")
-    require_trained(file, about, about["model"])
+    trust = options.get("trust", False)
+    require_trained(file, about, about["model"], trust)
     network = network_of(about["model"])(about["num_classes"], about["normalization"])
     try:
         network.load_state_dict(weights)
@@ -163,7 +166,7 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     require_precision(precision, device)
     f = models.frozen(network.to(device), precision)
     shape: tuple[int, ...] = f.input_shape or structure(tuple[int, ...], about.get("input_shape"), "input_shape", {})
-    normalization, noise = about["normalization"], _noise_of(file, about, options.get("noise"))
+    normalization, noise = about["normalization"], _noise_of(file, about, options.get("noise"), trust)
     if options.get("dataset") is None and ":" in str(about["dataset"]):  # a file does not decide what is imported
         raise InputError(f"{path}: was trained on {shown(about['dataset'])}: name it with --dataset to import it")
     described: dict[str, Any] = {
@@ -203,10 +206,10 @@ def _departure(noise: Noise, trained: Noise) -> str:
     return f"the noise is {noise}, but the model was trained with {trained}"
 
 
-def _noise_of(file: Path, about: dict[str, Any], said: Noise | Literal["grid"] | None) -> Noise:
+def _noise_of(file: Path, about: dict[str, Any], said: Noise | Literal["grid"] | None, trust: bool) -> Noise:
     if said is not None and said != "grid":
         return said
-    require_trained(file, about, about["noise"].get("kind") if isinstance(about["noise"], dict) else None)
+    require_trained(file, about, about["noise"].get("kind") if isinstance(about["noise"], dict) else None, trust)
     own = noise_from_dict(about["noise"], opens=True)
     return on_grid(own) if said == "grid" else own
 
@@ -220,7 +223,8 @@ def _from_model(spec: str, options: ModelOptions) -> Target:
     require_precision(precision, device)
     data, split = options.get("dataset"), options.get("split") or "test"
     loaded = None if data is None else _load(data, split, options)
-    opened = open_model(spec, **said, precision=precision, image_shape=None if loaded is None else loaded.shape)
+    said |= {"image_shape": None if loaded is None else loaded.shape, "trust": options.get("trust", False)}
+    opened = open_model(spec, **said, precision=precision)
     f = opened.f.to(device) if isinstance(opened.f, torch.nn.Module) else opened.f
     name = re.sub(r"[^\w.+-]+", "-", spec).strip("-.")
     return Target(
@@ -231,7 +235,7 @@ def _from_model(spec: str, options: ModelOptions) -> Target:
         noise=noise,
         data=data,
         split=split,
-        about={"model": opened.about | sources_of("", noise)},
+        about={"model": opened.about | sources_of(opened.about.get("network") or spec, noise)},
         log=Path(f"{name}.certify.jsonl"),
         device=device,
         options=options,

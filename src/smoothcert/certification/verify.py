@@ -66,7 +66,7 @@ def verify(path: Path, public_key: Path | None = None, noise: Noise | None = Non
             name, scale = header.noise.kind, header.noise.scale
             raise InputError(
                 f"{log.path}: its radii follow from a theorem of somebody's own: if you trust that code, "
-                f"name it with --noise {name}:{scale:g}"
+                f"name it with --noise {name}:{scale!r}"
             )
         procedure = replace(procedure, noise=noise)
     stated, changed = log.environment.get("changed"), list[str]()

@@ -51,6 +51,9 @@ class Check:
 
         if self.at_least is None and self.compare is None:
             raise InputError("check what? give --radius and --at-least, or --compare BASELINE")
+        _require_proved(self.log)
+        if self.compare is not None:
+            _require_proved(self.compare)
         results, level = read_results(self.log), self.confidence
         required = beside = None
         if self.at_least is not None:
@@ -73,6 +76,18 @@ class Check:
             print(f"{self.log}  {word}: {'; '.join(said)}  (confidence {100 * level:.10g} %)")
         if not holds:
             sys.exit(1)
+
+
+def _require_proved(log: Path) -> None:
+    """Every row must follow from its votes; images that are missing count as not certified. TSV logs hold no votes."""
+    from smoothcert.analysis import read_results
+    from smoothcert.certification.verify import verify
+
+    if not read_results(log).header.stated:
+        return
+    wrong = [what for index, what in verify(log).problems if index is not None or not what.endswith("INCOMPLETE")]
+    if wrong:
+        raise InputError(f"{log}: proves nothing: {wrong[0]} (see `smoothcert verify`)")
 
 
 def _required(found: AtLeast) -> str:

@@ -74,10 +74,12 @@ class Predict:
             print_json([self._entry(found) for found in everything])
             return
         count = len(everything)
-        hits = sum(found.prediction.label == found.label for found in everything)
+        labelled = [found for found in everything if found.label is not None]
+        hits = sum(found.prediction.label == found.label for found in labelled)
+        correct = f"correct {100 * hits / len(labelled):.1f}%  " if labelled else ""
         abstained = sum(found.prediction.abstained for found in everything)
         print(
-            f"{self.run}  {count} images  correct {100 * hits / count:.1f}%  abstained {abstained}  "
+            f"{self.run}  {count} images  {correct}abstained {abstained}  "
             f"(n={self.n:,}, alpha={self.alpha:g}, seed={everything[0].prediction.seed})"
         )
 

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeGuard
@@ -65,9 +66,30 @@ def sha256_of(name: str) -> str:
     return hashlib.sha256(source).hexdigest()
 
 
-def _module(name: str) -> ModuleType:
+def sha256_on_disk(name: str) -> str:
+    """Of the file that importing the module would run, found without running anything, no package above it either."""
+    _require_ones_own(name)
+    path: str | None = None
+    if name == _main_name():
+        path = sys.modules["__main__"].__file__
+    else:
+        parts, folders = name.split("."), [*sys.path, os.getcwd()]
+        for depth in range(1, len(parts) + 1):
+            found = PathFinder.find_spec(".".join(parts[:depth]), folders)
+            path, folders = (found.origin, list(found.submodule_search_locations or ())) if found else (None, [])
+    if path is None or not Path(path).is_file():
+        raise InputError(f"cannot find {name} here or on Python's path: go to the folder it is in, or set PYTHONPATH")
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _require_ones_own(name: str) -> None:
     if name.split(".")[0] in _NOT_ONES_OWN:
         raise InputError(f"{name} is not a module of one's own: give the file another name")
+
+
+def _module(name: str) -> ModuleType:
+    _require_ones_own(name)
     if name == _main_name():  # a second copy would run the script again
         return sys.modules["__main__"]
     if os.getcwd() not in sys.path:

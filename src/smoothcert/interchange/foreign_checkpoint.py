@@ -77,7 +77,7 @@ def _network(path: Path, arch: str | None) -> str:
     if arch is None:
         raise InputError(
             f"{path}: does not say its architecture: name it with --arch ({', '.join(known)}), or the code that builds "
-            "it with --model package.module:factory"
+            "it with --arch package.module:factory"
         )
     name = ALIASES.get(arch, arch)
     if name not in MODELS and not re.fullmatch(r"cifar_resnet\d{1,4}", name):

@@ -42,11 +42,13 @@ def open_model(
     normalization: str | None = None,
     precision: str = "float32",
     image_shape: tuple[int, ...] | None = None,
+    trust: bool = False,
 ) -> ForeignModel:
     """FILE.onnx, TorchScript, FILE.pt2, FILE.pth.tar (.pth, .pt), package.module:factory, timm:NAME, torchvision:NAME.
 
     A checkpoint is filled into the network `arch`, one of ours or package.module:factory. `image_shape` is that of
     the images it is meant for: a model that does not say its own, and is not told `input_shape`, is tried with it.
+    TorchScript and .pt2 run code of whoever made them, so they want `trust`; a factory is code that was named.
     """
     suffix = Path(spec).suffix.lower()
     if arch is not None and suffix not in CHECKPOINTS:
@@ -62,7 +64,7 @@ def open_model(
             raise InputError(f"{spec}: a saved program computes as it was written and cannot be turned to {precision}")
         if arch is not None:
             raise InputError(f"{spec}: holds its network: --arch and --model are for files of weights")
-        f, about = open_program(Path(spec), program)
+        f, about = open_program(Path(spec), program, trust)
         return _checked(spec, f, num_classes, input_shape, precision, about, image_shape)
     if suffix in CHECKPOINTS:
         if arch is not None and ":" in arch:

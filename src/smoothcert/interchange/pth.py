@@ -68,7 +68,7 @@ def _load(path: Path, data: bytes) -> dict[Any, Any]:
             raise InputError(
                 f"{path}: refused, and nothing in it was executed: its pickle asks for {shown(wanted[1])[1:-1]}, but "
                 "only tensors and plain values are loaded: save f.state_dict() and name the code that builds f with "
-                "--model package.module:factory, or save f with torch.jit.script(f).save(FILE) or torch.export.save"
+                "--arch package.module:factory, or save f with torch.jit.script(f).save(FILE) or torch.export.save"
             ) from error
         raise InputError(f"{path}: not a PyTorch checkpoint, or damaged ({one_line(error)})") from error
     if not isinstance(content, dict):
@@ -83,25 +83,24 @@ def _safetensors(path: Path, data: bytes) -> dict[Any, Any]:
         raise InputError(f"{path}: not a .safetensors file, or damaged ({one_line(error)})") from error
 
 
-def plain_archive(path: Path, data: bytes, unpacked: int = 0) -> bytes:
+def plain_archive(path: Path, data: bytes) -> bytes:
     """The archive written anew from what Python reads in it, so that torch's reader sees nothing else there.
 
-    PyTorch packs nothing but the code of TorchScript: a member that says it is packed could unpack to anything, so
-    all together may have as many bytes as the file, and those `unpacked`.
+    PyTorch packs nothing in a checkpoint: a member that says it is packed could unpack to anything. It finds names in
+    upper and lower case alike.
     """
-    kinds = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) if unpacked else (zipfile.ZIP_STORED,)
     out = io.BytesIO()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w") as made:
             found = archive.infolist()
-            if len({info.filename for info in found}) < len(found):
+            if len({info.filename.lower() for info in found}) < len(found):
                 raise InputError(f"{path}: not a PyTorch checkpoint: a name is twice in its archive")
-            packed = any(info.compress_type not in kinds or info.flag_bits & 1 for info in found)
-            if packed or sum(info.file_size for info in found) > len(data) + unpacked:
+            packed = any(info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 for info in found)
+            if packed or sum(info.file_size for info in found) > len(data):
                 raise InputError(f"{path}: not a PyTorch checkpoint: its archive is packed or encrypted")
             for info in found:
                 content = archive.read(info)
-                if info.filename.endswith(".pkl"):
+                if info.filename.lower().endswith(".pkl"):
                     look_through(path, content, _LONGEST, forbidden=_GROWING)
                 made.writestr(zipfile.ZipInfo(info.filename), content)
     except NOT_ZIP as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 
-from smoothcert.noise import NOISES, Gaussian
+from smoothcert.noise import Gaussian
+from smoothcert.procedures.budget import Budgeted
+from smoothcert.recipes.serialize import kind_of
 from smoothcert.records.header import Header, Model
 from smoothcert.report.plain_name import plain_name
 
@@ -17,6 +19,8 @@ def certify_command(header: Header) -> str | None:
     """
     if header.model is None or header.data is None or header.noise is None or header.procedure is None:
         return None
+    if isinstance(header.model.said.get("network"), str) or header.data.kind is not None:
+        return None  # code and images of one's own are named by paths, which the log does not keep
     of_a_run = header.recipe is not None or header.imported is not None
     words = ["smoothcert", "certify", "RUN" if of_a_run else plain_name(_source(header.model) or header.model.name)]
     words += [] if of_a_run else _of_a_checkpoint(header.model)
@@ -24,11 +28,12 @@ def certify_command(header: Header) -> str | None:
     if isinstance(noise, Gaussian):
         words += ["--sigma", f"{noise.sigma!r}"]
     else:
-        kind = next((kind for kind, law in NOISES.items() if type(noise) is law), type(noise).__name__)
-        words += ["--noise", f"{kind}:{noise.scale!r}"]
+        words += ["--noise", f"{kind_of(noise)}:{noise.scale!r}"]
     words += ["--dataset", plain_name(header.data.name), "--split", header.data.split]
     said = header.procedure.header()
-    words += ["--procedure", said["procedure"], "--bound", said["bound"]]
+    budgeted = isinstance(header.procedure, Budgeted)
+    words += ["--budget", str(said["budget"])] if budgeted else ["--procedure", said["procedure"]]
+    words += ["--bound", said["bound"]]
     for key in ("n0", "n", "alpha"):
         words += [f"--{key}", f"{said[key]}"] if said.get(key) else []
     words += ["--radii", *map(str, said["radii"])] if "radii" in said else []

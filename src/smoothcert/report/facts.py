@@ -9,13 +9,14 @@ from typing import Any
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.tables import floored
 from smoothcert.noise import GridNoise
+from smoothcert.procedures.budget import Budgeted
 from smoothcert.recipes.unopened import Unopened
 from smoothcert.records.header import Header
 from smoothcert.report.check import Check
 from smoothcert.report.plain_name import plain_name, without_folders
 
 _LAWS = {"Gaussian": "Gaussian, σ", "Laplace": "Laplace, b", "Uniform": "uniform, w"}
-_PROCEDURES = {"paper": "CERTIFY", "curve": "curve (radii of a grid)", "adaptive": "adaptive"}
+_PROCEDURES = {"paper": "CERTIFY", "curve": "curve (radii of a grid)", "adaptive": "adaptive", "budget": "budget"}
 _VERSIONS = {"smoothcert": "smoothcert", "python": "Python", "torch": "torch", "numpy": "NumPy", "scipy": "SciPy"}
 
 
@@ -50,7 +51,15 @@ def _statistics(header: Header) -> Iterator[Fact]:
     if header.procedure is None:
         return
     yield Fact("alpha", f"{header.alpha:g} for each image")
-    yield Fact("n", f"{header.n:,}" + (f" after n₀ = {header.n0:,}" if header.n0 else "") if header.n else "any number")
+    if isinstance(header.procedure, Budgeted):
+        fewest, most = min(header.procedure.plan), max(header.procedure.plan)
+        yield Fact(
+            "budget", f"{header.procedure.budget:,} votes; {fewest:,} to {most:,} an image after n₀ = {header.n0:,}"
+        )
+    else:
+        yield Fact(
+            "n", f"{header.n:,}" + (f" after n₀ = {header.n0:,}" if header.n0 else "") if header.n else "any number"
+        )
     aware = header.procedure.label_aware
     how = [_PROCEDURES.get(header.procedure.name, header.procedure.name), f"{header.bound} bound"]
     yield Fact("procedure", ", ".join([*how, "label-aware"] if aware else how))

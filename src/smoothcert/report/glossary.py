@@ -30,6 +30,11 @@ GLOSSARY: dict[str, tuple[str, str]] = {
     ),
     "alpha": ("α", "The probability, at most, that an image gets a wrong certificate."),
     "n": ("votes n", "How many noisy copies of each image were classified to judge it; n₀ others chose the class."),
+    "budget": (
+        "votes",
+        "How many noisy copies of all images together were classified at most. n₀ of each image chose its class and "
+        "decided how many others judge it.",
+    ),
     "procedure": (
         "procedure",
         "How votes become a certificate. CERTIFY: Cohen, Rosenfeld and Kolter (2019). Single bound: the votes for the "

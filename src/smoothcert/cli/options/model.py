@@ -45,6 +45,10 @@ class Model:
     precision: Literal["float32", "bfloat16"] | None = None
     """of the network (default: as it was trained); bfloat16 votes nearly twice as fast on a CPU that has it"""
 
+    trust: bool = False
+    """run code that came with the model: a TorchScript or .pt2 file, or a run whose own network or noise has another
+    source now than when it was trained"""
+
     def options(self, machine: Machine, images: str | None = None, network: str | None = None) -> ModelOptions:
         """`images` and `network` are what the command itself was told: the same as --dataset and --arch."""
         if images is not None and self.dataset is not None:
@@ -63,6 +67,7 @@ class Model:
             "input_shape": None if self.input_shape is None else _shape(self.input_shape),
             "normalization": self.normalization,
             "precision": self.precision,
+            "trust": self.trust,
         }
 
     def chosen_noise(self) -> Noise | Literal["grid"] | None:
