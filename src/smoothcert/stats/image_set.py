@@ -43,9 +43,9 @@ def robust_share(certified: int, images: int, alpha: float, delta: float) -> flo
     Promise: the bound is above π with probability ≤ δ, over images drawn independently from the population and over
     their independent noise.
 
-    Proof. An image is robust with probability π. It is certified with probability a ≤ π + (1 − π) α, whatever the
-    robust ones do. c ~ Bin(N, a), so CP⁻ ≤ a but for probability δ; solve for π. Nothing is split between images and
-    noise: both are drawn anew in this statement.
+    Proof. An image is robust with probability π. One that is not is certified with probability ≤ α, whatever became of
+    the others. So c is stochastically at most Bin(N, a), a = π + (1 − π) α, and CP⁻ ≤ a but for probability δ; solve
+    for π. Nothing is split between images and noise: both are drawn anew in this statement.
 
     >>> round(robust_share(450, 500, 0.001, 0.01), 4)
     0.8644
