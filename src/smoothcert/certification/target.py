@@ -22,7 +22,7 @@ from smoothcert.interchange.foreign_model import open_model
 from smoothcert.interchange.weights import digest, load_weights
 from smoothcert.machine.device import Where, prepare
 from smoothcert.machine.precision import Precision, require_precision
-from smoothcert.noise import Gaussian, Noise, Uniform, on_grid
+from smoothcert.noise import Noise, on_grid, same_law
 from smoothcert.recipes.serialize import noise_from_dict
 from smoothcert.recipes.structure import structure
 from smoothcert.records.run_folder import RunFolder
@@ -200,10 +200,7 @@ def _load(data: str, split: str, options: ModelOptions) -> ImageSet:
 
 
 def _departure(noise: Noise, trained: Noise) -> str:
-    """Grid noise of the same scale is the training's, drawn exactly."""
-    if noise == trained or (isinstance(trained, (Gaussian, Uniform)) and noise == on_grid(trained)):
-        return ""
-    return f"the noise is {noise}, but the model was trained with {trained}"
+    return "" if same_law(noise, trained) else f"the noise is {noise}, but the model was trained with {trained}"
 
 
 def _noise_of(file: Path, about: dict[str, Any], said: Noise | Literal["grid"] | None, trust: bool) -> Noise:

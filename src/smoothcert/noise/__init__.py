@@ -33,6 +33,11 @@ def on_grid(noise: Noise) -> GridNoise:
     raise InputError(f"{noise} has no exact form on the grid of 8-bit images; Gaussian and Uniform have")
 
 
+def same_law(noise: Noise | None, trained: Noise) -> bool:
+    """Whether they are equal, or the first is the second drawn exactly, which has the same theorem."""
+    return noise == trained or (isinstance(trained, Gaussian | Uniform) and noise == on_grid(trained))
+
+
 __all__ = [
     "NOISES",
     "AnyGaussian",
@@ -44,4 +49,5 @@ __all__ = [
     "Noise",
     "Uniform",
     "on_grid",
+    "same_law",
 ]

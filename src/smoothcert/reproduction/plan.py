@@ -13,6 +13,7 @@ from typing import Any, Literal
 from smoothcert import recipes
 from smoothcert.attacks import PGD
 from smoothcert.errors import InputError
+from smoothcert.noise import Noise, same_law
 from smoothcert.paper import TABLES, Row, attack_settings, costs, rows
 from smoothcert.procedures.procedure import Procedure, build
 from smoothcert.recipes import Certification, Recipe, real_name
@@ -81,7 +82,7 @@ class Task:
     def finished_log(self) -> Path | None:
         """The log with every certificate that is asked for, perhaps packed; the weights may be gone.
 
-        The seed of its noise may be any: what is certified is the same model.
+        The seed of its noise may be any, and it may be drawn exactly: what is certified is the same model.
         """
         run = RunFolder(self.folder)
         log = to_read(run.certification_log)
@@ -91,9 +92,12 @@ class Task:
 
         found = read_whole(log)
         header = found.header
-        own = header.recipe == self.recipe and not header.departures() and header.data is not None
+        departs = header.departures().keys() - (
+            {"noise"} if same_law(header.noise, self.recipe.objective.noise) else set()
+        )
+        own = header.recipe == self.recipe and not departs and header.data is not None
         asked = (
-            procedure_for(self.recipe, self.certification),
+            procedure_for(self.recipe, self.certification, header.noise),
             Selection(self.certification.every),
             splits(self.recipe.held_out)[1],
         )
@@ -178,10 +182,10 @@ def certification_for(recipe: Recipe, scale: float) -> Certification:
     )
 
 
-def procedure_for(recipe: Recipe, certification: Certification) -> Procedure:
-    """Under the noise it was trained with."""
+def procedure_for(recipe: Recipe, certification: Certification, noise: Noise | None = None) -> Procedure:
+    """Under the noise it was trained with, unless another is given."""
     c = certification
-    return build(c.procedure, recipe.objective.noise, c.n0, c.n, c.alpha)
+    return build(c.procedure, noise or recipe.objective.noise, c.n0, c.n, c.alpha)
 
 
 def run_name(recipe: str, seed: int, settings: Sequence[str] = (), scale: float = 1.0) -> str:
