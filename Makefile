@@ -40,8 +40,11 @@ docs: $(VENV)/.ready
 	$(BIN)/python -m mkdocs build --strict
 
 # dist/: sdist and wheel; the wheel is tried in an environment of its own, with everything as constraints.txt pins it.
-package:
+package: $(VENV)/.ready
 	TORCH_INDEX=$(TORCH_INDEX) PYTHON=$(PYTHON) ./release/package.sh
+	@# The stories of a student and an engineer, with the package of the wheel in place of the checkout's.
+	rm -rf build/wheel && $(BIN)/pip install -q --no-deps --disable-pip-version-check --target build/wheel dist/*.whl
+	PYTHONPATH=$(CURDIR)/build/wheel $(TEST_ENV) $(BIN)/pytest -q -n 2 tests/cli/test_own_images.py tests/cli/test_own_parts.py
 
 # Tables and figures of results/ and of the README, from the logs in results/runs alone.
 results: $(VENV)/.ready
