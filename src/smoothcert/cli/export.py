@@ -23,6 +23,8 @@ class Export:
     """safetensors file of the folded weights to write"""
     precision: Literal["float32", "bfloat16"] | None = None
     """of the network (default: as it was trained); bfloat16 votes nearly twice as fast on a CPU that has it"""
+    trust: bool = False
+    """of a run with a network of your own: also where its source has changed since it was trained"""
 
     def __call__(self) -> None:
         import torch
@@ -32,7 +34,7 @@ class Export:
 
         if self.onnx is None and self.safetensors is None:
             raise InputError("export to what? give --onnx FILE or --safetensors FILE")
-        target = open_target(self.run, device="cpu", precision=self.precision)
+        target = open_target(self.run, device="cpu", precision=self.precision, trust=self.trust)
         assert isinstance(target.f, torch.nn.Module)  # a run of ours always is one
         for path, export in ((self.onnx, export_onnx), (self.safetensors, export_safetensors)):
             if path is not None:
