@@ -156,3 +156,14 @@ def test_what_proves_nothing_is_refused():
     ]:
         with pytest.raises(InputError, match=message):
             call()
+
+
+@pytest.mark.parametrize(("only_one", "only_other"), [(40, 60), (3, 9), (80, 20), (300, 100)])
+def test_the_paired_bound_is_clopper_pearson_at_its_shares_of_delta(only_one, only_other):
+    """A plain second implementation, which notices a level that is 0.1 % too large."""
+    images, delta, differ = 10_000, 0.05, only_one + only_other
+    wins = 2 * stats.beta.ppf(0.9 * delta, only_one, only_other + 1) - 1
+    often = stats.beta.ppf(1 - 0.1 * delta, differ + 1, images - differ)
+    seldom = stats.beta.ppf(0.1 * delta, differ, images - differ + 1)
+    expected = wins * (often if wins < 0 else seldom)
+    assert paired_difference_bound(only_one, only_other, images, delta) == pytest.approx(expected, rel=1e-5)
