@@ -123,7 +123,7 @@ def test_attack_and_loss_share_their_draws_and_the_clean_view_is_attacked_too() 
     objective = Objective(Gaussian(0.5), (CrossEntropy(), Stability(1.0)), 2, attack)  # type: ignore[arg-type]
     charges = objective(f, X, Y, draw())
     torch.testing.assert_close(seen[0], charges.logits)
-    assert torch.equal(objective.views(f, X, Y, draw())[0], X + 0.25)
+    assert torch.equal(objective.views(f, X, Y, draw()).clean, X + 0.25)
 
 
 @pytest.mark.parametrize("damping", ["none", "image", "batch"])
@@ -136,10 +136,10 @@ def test_shares_of_a_step_are_attacked_as_the_whole_is(damping: str) -> None:
 
     x, y = torch.rand(6, 1, 2, 2, generator=draw(), dtype=torch.float64), torch.zeros(6, dtype=torch.long)
     objective = Objective(Gaussian(0.1), (CrossEntropy(),), 2, PGD(1.0, 3, damping=damping))
-    whole = objective.views(f, x, y, draw())
-    shares = [objective.views(f, x[a:b], y[a:b], draw(), within=(a, 6)) for a, b in ((0, 2), (2, 6))]
+    whole = objective.views(f, x, y, draw()).noisy
+    shares = [objective.views(f, x[a:b], y[a:b], draw(), within=(a, 6)).noisy for a, b in ((0, 2), (2, 6))]
     torch.testing.assert_close(torch.cat(shares, dim=1), whole, rtol=1e-12, atol=1e-12)
-    alone = objective.views(f, x[:2], y[:2], draw())
+    alone = objective.views(f, x[:2], y[:2], draw()).noisy
     assert damping != "batch" or (alone[:, :2] - whole[:, :2]).abs().max() > 1e-3
 
 
@@ -177,7 +177,7 @@ def test_an_attack_leaves_the_network_as_it_found_it(attack: Attack, fails_at: i
 @pytest.mark.parametrize("attack", ATTACK_EXAMPLES, ids=repr)
 def test_weights_behind_a_plain_function_get_no_gradient_either(attack: Attack) -> None:
     f = small_network().eval()
-    views = Objective(Gaussian(0.5), (CrossEntropy(),), 2, attack).views(bare(f), X, Y, draw())
+    views = Objective(Gaussian(0.5), (CrossEntropy(),), 2, attack).views(bare(f), X, Y, draw()).noisy
     assert all(p.grad is None for p in f.parameters()) and not views.requires_grad
 
 
