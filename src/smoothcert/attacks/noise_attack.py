@@ -23,8 +23,8 @@ class NoisePGD:
 
     The image stays, its noise becomes less lucky, and still looks like a draw. Two laws say how far and what is kept:
     - "moments" [CAT-RS, Jeong et al. 2023]: s = 2ε/T; projected to the ball of radius ε around the draw δ⁰, then given
-      its mean and root mean square r⁰: (δ − mean)/r · r⁰ + mean⁰, as in the released code. The mean is kept exactly, the
-      root mean square up to mean²/2r², which is of the order 1/d in d pixels; this may lead out of the ball.
+      its mean and root mean square r⁰: (δ − mean)/r · r⁰ + mean⁰, as in the released code. That keeps the mean
+      exactly, the root mean square up to a share of the order 1/d in d pixels, and may lead out of the ball.
     - "norm" [Sun et al. 2025]: s = ε/T; given the norm of the draw; a draw stops where it is first misclassified. Their
       step s = .25, T = 3 is ε = .75 here.
     Nothing is drawn, and each draw has its own step: the result is a function of image and noise.
