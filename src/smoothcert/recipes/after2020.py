@@ -2,7 +2,8 @@
 
 Both trainers are descendants of the paper's: a batch of 256 is cut by m, momentum is plain, and the learning rate
 falls an epoch after each multiple of 30 or 50. Of the settings that SmoothMix tries on MNIST these have η = 5, which
-is far better than 1 at σ = 1 in its logs. On CIFAR-10 it is the one-step variant from σ = 0.5 on.
+is far better than 1 at σ = 1 in its logs. On CIFAR-10 it is the one-step variant from σ = 0.5 on. Of λ on MNIST the
+authors of CAT-RS state one, 1 at σ = 0.25; here it is that of all σ.
 """
 
 from __future__ import annotations
