@@ -22,7 +22,7 @@ MAY_USE = {
     "data": {"files"},
     "procedures": {"stats", "noise"},
     "smoothed": {"procedures", "noise", "models", "machine"},
-    "objectives": {"noise", "models"},
+    "objectives": {"attacks", "noise", "models"},
     "recipes": {"noise", "objectives", "attacks", "paper", "files", "machine"},
     "records": {"recipes", "procedures", "noise", "files", "machine"},
     "training": {"records", "recipes", "noise", "models", "interchange", "data", "files", "machine"},

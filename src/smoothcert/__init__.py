@@ -15,7 +15,8 @@ often that is:
 
 Certify: SmoothedClassifier; the noises Gaussian (l2), Laplace and Uniform (l1), and GridGaussian and GridUniform, which
 are drawn exactly for 8-bit images; certify and predict, which judge votes.
-Train: Objective with the terms CrossEntropy, Consistency, Stability, MACER and the attacks PGD, DDN; find_recipe.
+Train: Objective with the terms CrossEntropy, Consistency, Stability, MACER, SmoothMix, CatRS and the attacks PGD, DDN,
+NoisePGD; find_recipe.
 Read: read_log gives the Results of a certification. Wrong input raises InputError.
 
 What the command line does: train(recipe, out), certify_run(run), predict_run(run, files), audit_run(run) and
@@ -28,14 +29,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from smoothcert.analysis.results import Results, read_log
-    from smoothcert.attacks import DDN, PGD
+    from smoothcert.attacks import DDN, PGD, NoisePGD
     from smoothcert.audit.audit_run import audit_run
     from smoothcert.certification.certify_run import certify_run
     from smoothcert.certification.predict_run import predict_run
     from smoothcert.certification.target import open_target
     from smoothcert.errors import InputError
     from smoothcert.noise import Gaussian, GridGaussian, GridUniform, Laplace, Uniform
-    from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
+    from smoothcert.objectives import MACER, CatRS, Consistency, CrossEntropy, Objective, SmoothMix, Stability
     from smoothcert.procedures.certificate import ABSTAIN, Certificate, certify
     from smoothcert.procedures.prediction import Prediction, predict
     from smoothcert.recipes import find_recipe
@@ -48,8 +49,10 @@ __version__ = "0.1.0"
 _PLACE_OF = {
     "InputError": "errors",
     **dict.fromkeys(("Gaussian", "GridGaussian", "GridUniform", "Laplace", "Uniform"), "noise"),
-    **dict.fromkeys(("MACER", "Consistency", "CrossEntropy", "Objective", "Stability"), "objectives"),
-    **dict.fromkeys(("DDN", "PGD"), "attacks"),
+    **dict.fromkeys(
+        ("MACER", "CatRS", "Consistency", "CrossEntropy", "Objective", "SmoothMix", "Stability"), "objectives"
+    ),
+    **dict.fromkeys(("DDN", "PGD", "NoisePGD"), "attacks"),
     **dict.fromkeys(("ABSTAIN", "Certificate", "certify"), "procedures.certificate"),
     **dict.fromkeys(("Prediction", "predict"), "procedures.prediction"),
     "SmoothedClassifier": "smoothed.classifier",
@@ -68,6 +71,7 @@ __all__ = [
     "DDN",
     "MACER",
     "PGD",
+    "CatRS",
     "Certificate",
     "Consistency",
     "CrossEntropy",
@@ -76,9 +80,11 @@ __all__ = [
     "GridUniform",
     "InputError",
     "Laplace",
+    "NoisePGD",
     "Objective",
     "Prediction",
     "Results",
+    "SmoothMix",
     "SmoothedClassifier",
     "Stability",
     "Uniform",

@@ -5,22 +5,45 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from smoothcert.attacks import ATTACKS, DDN, PGD
+from smoothcert.attacks import ATTACKS, DDN, PGD, NoisePGD
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Laplace, Noise, Uniform
-from smoothcert.objectives import MACER, Attack, Consistency, CrossEntropy, MeanSquared, Objective, Stability, Term
+from smoothcert.objectives import (
+    MACER,
+    Attack,
+    CatRS,
+    Consistency,
+    CrossEntropy,
+    Elsewhere,
+    Look,
+    MeanSquared,
+    Objective,
+    SmoothMix,
+    Stability,
+    Term,
+)
 
-TERMS: tuple[Term, ...] = (CrossEntropy(), Consistency(2.0), MeanSquared(2.0), Stability(2.0), MACER(0.5, 2.0))
+TERMS: tuple[Term, ...] = (
+    CrossEntropy(),
+    Consistency(2.0),
+    MeanSquared(2.0),
+    Stability(2.0),
+    MACER(0.5, 2.0),
+    SmoothMix(2.0, 0.5, 2, warmup=1),
+    CatRS(2.0, steps=2),
+)
 PAIRS = [pair for n in (1, 2, 3) for pair in combinations(TERMS, n)]
-ATTACK_EXAMPLES: tuple[Attack, ...] = (PGD(0.5, 2), DDN(0.5, 2))
+ATTACK_EXAMPLES: tuple[Attack, ...] = (PGD(0.5, 2), DDN(0.5, 2), NoisePGD(0.5, 2), NoisePGD(0.5, 2, "moments"))
 X = torch.rand(3, 2, 4, 4, generator=torch.Generator().manual_seed(0))
 Y = torch.tensor([0, 1, 2])
+VOTES = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.7, 0.1], [0.0, 0.0, 1.0]])
 
 
 def small_network() -> nn.Sequential:
@@ -78,12 +101,13 @@ def test_a_term_that_wants_the_clean_view_gets_it_and_the_others_do_not_see_it()
 def test_any_terms_compose_with_any_attack(terms: tuple[Term, ...], attack: Attack | None) -> None:
     f = small_network()
     objective = Objective(Gaussian(0.5), terms, 2, attack)
-    charges = objective.at(0)(f, X, Y, draw())
+    charges = objective.at(0)(f, X, Y, draw(), VOTES)
     charges.loss.backward()
     assert len(charges.terms) == len(terms) and charges.logits.shape == (2, 3, 3)
     for p in f.parameters():
         assert p.grad is None or p.grad.isfinite().all()
-    assert f[6].weight.grad.abs().sum() > 0
+    nothing = {type(term) for term in terms} == {SmoothMix}  # no image is right yet
+    assert (f[6].weight.grad.abs().sum() > 0) != nothing
 
 
 @pytest.mark.parametrize("attack", [None, *ATTACK_EXAMPLES], ids=repr)
@@ -123,7 +147,7 @@ def test_attack_and_loss_share_their_draws_and_the_clean_view_is_attacked_too() 
     objective = Objective(Gaussian(0.5), (CrossEntropy(), Stability(1.0)), 2, attack)  # type: ignore[arg-type]
     charges = objective(f, X, Y, draw())
     torch.testing.assert_close(seen[0], charges.logits)
-    assert torch.equal(objective.views(f, X, Y, draw())[0], X + 0.25)
+    assert torch.equal(objective.views(f, X, Y, draw()).clean, X + 0.25)
 
 
 @pytest.mark.parametrize("damping", ["none", "image", "batch"])
@@ -136,10 +160,10 @@ def test_shares_of_a_step_are_attacked_as_the_whole_is(damping: str) -> None:
 
     x, y = torch.rand(6, 1, 2, 2, generator=draw(), dtype=torch.float64), torch.zeros(6, dtype=torch.long)
     objective = Objective(Gaussian(0.1), (CrossEntropy(),), 2, PGD(1.0, 3, damping=damping))
-    whole = objective.views(f, x, y, draw())
-    shares = [objective.views(f, x[a:b], y[a:b], draw(), within=(a, 6)) for a, b in ((0, 2), (2, 6))]
+    whole = objective.views(f, x, y, draw()).noisy
+    shares = [objective.views(f, x[a:b], y[a:b], draw(), within=(a, 6)).noisy for a, b in ((0, 2), (2, 6))]
     torch.testing.assert_close(torch.cat(shares, dim=1), whole, rtol=1e-12, atol=1e-12)
-    alone = objective.views(f, x[:2], y[:2], draw())
+    alone = objective.views(f, x[:2], y[:2], draw()).noisy
     assert damping != "batch" or (alone[:, :2] - whole[:, :2]).abs().max() > 1e-3
 
 
@@ -177,7 +201,7 @@ def test_an_attack_leaves_the_network_as_it_found_it(attack: Attack, fails_at: i
 @pytest.mark.parametrize("attack", ATTACK_EXAMPLES, ids=repr)
 def test_weights_behind_a_plain_function_get_no_gradient_either(attack: Attack) -> None:
     f = small_network().eval()
-    views = Objective(Gaussian(0.5), (CrossEntropy(),), 2, attack).views(bare(f), X, Y, draw())
+    views = Objective(Gaussian(0.5), (CrossEntropy(),), 2, attack).views(bare(f), X, Y, draw()).noisy
     assert all(p.grad is None for p in f.parameters()) and not views.requires_grad
 
 
@@ -203,6 +227,85 @@ def test_the_memory_format_is_the_networks_and_the_draws_do_not_depend_on_it(att
     for x in (X, X.contiguous(memory_format=torch.channels_last)):
         torch.testing.assert_close(objective(f, x, Y, draw()).loss, plain.loss)
     assert len(formats) > 1 and all(formats)
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """u CE at one more view, x̂ + shift + u, u ~ U(0, 1) per image: the simplest term that looks elsewhere."""
+
+    shift: float
+
+    def elsewhere(self, look: Look) -> Elsewhere:
+        u = look.uniform(1)
+        return Elsewhere((look.x_hat + self.shift + u.view(-1, 1, 1, 1)).unsqueeze(0), (u[0],))
+
+    def __call__(self, logits: Tensor, y: Tensor, there: Tensor, u: Tensor) -> Tensor:
+        return u * CrossEntropy()(there, y)
+
+
+def test_a_term_that_looks_elsewhere_has_a_pass_of_its_own_after_the_noisy_one() -> None:
+    f, sizes = small_network(), []
+    f.register_forward_pre_hook(lambda module, inputs: sizes.append((module.training, len(inputs[0]))))
+    attack = PGD(0.5, 2)
+    objective = Objective(Gaussian(0.5), (Shifted(0.1), Stability(1.0), SmoothMix(1.0, 1.0, 3)), 4, attack)
+    objective(f, X, Y, draw())
+    assert sizes == [(False, 12)] * (2 + 3) + [(True, 3), (True, 12), (True, 3), (True, 12)]
+
+
+def test_what_a_term_keeps_aside_comes_back_to_it_and_its_draws_follow_the_noise() -> None:
+    f = small_network().eval()
+    objective = Objective(Gaussian(0.5), (CrossEntropy(), Shifted(0.25)), m=2)
+    charges, generator = objective(f, X, Y, draw()), draw()
+    torch.testing.assert_close(charges.logits, Objective(Gaussian(0.5), (CrossEntropy(),), 2)(f, X, Y, draw()).logits)
+    Gaussian(0.5).fill(torch.empty(2, *X.shape), generator)
+    u = torch.rand(3, generator=generator)
+    logits = torch.stack([f((X + 0.25)[b : b + 1] + u[b])[0] for b in range(3)])
+    wanted = -(u * logits.log_softmax(-1)[range(3), Y]).mean()
+    torch.testing.assert_close(charges.terms["shifted"], wanted)
+
+
+def test_shares_of_a_step_look_where_the_whole_does() -> None:
+    """Whoever computes which images: two processes must draw and attack as one."""
+    f, x = small_network().eval().double(), torch.rand(6, 2, 4, 4, generator=draw(), dtype=torch.float64)
+    y, votes = torch.arange(6) % 3, VOTES.double().repeat(2, 1)
+    for attack in (None, *ATTACK_EXAMPLES):
+        objective = Objective(Gaussian(0.5), (SmoothMix(1.0, 1.0, 3), CatRS(1.0)), 4, attack)
+        whole = objective.views(f, x, y, draw(), votes=votes)
+        for a, b in ((0, 2), (2, 6)):
+            share = objective.views(f, x[a:b], y[a:b], draw(), within=(a, 6), votes=votes[a:b])
+            torch.testing.assert_close(share.noisy, whole.noisy[:, a:b])
+            for name, place in share.elsewhere.items():
+                torch.testing.assert_close(place.views, whole.elsewhere[name].views[:, a:b])
+            torch.testing.assert_close(
+                share.elsewhere["smooth_mix"].aside[0], whole.elsewhere["smooth_mix"].aside[0][a:b]
+            )
+            torch.testing.assert_close(share.elsewhere["cat_rs"].aside[1], whole.elsewhere["cat_rs"].aside[1][:, a:b])
+
+
+def test_a_term_that_wants_votes_says_so() -> None:
+    f, objective = small_network(), Objective(Gaussian(0.5), (CatRS(1.0),), 2)
+    assert objective.wants_votes and not Objective(Gaussian(0.5), (CrossEntropy(),)).wants_votes
+    with pytest.raises(InputError, match="CatRS needs the votes of a first network on each image"):
+        objective(f, X, Y, draw())
+    with pytest.raises(InputError, match="votes are of 2 images, and the batch has 3"):
+        objective(f, X, Y, draw(), VOTES[:2])
+
+
+def test_an_attack_on_the_noise_leaves_the_image_and_the_terms_see_the_moved_draws() -> None:
+    f, seen = small_network().eval(), []
+
+    class Moves:
+        moves_noise = True
+
+        def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, target: Tensor, delta: Tensor) -> Tensor:
+            seen.append(g(x + 2 * delta))
+            return 2 * delta
+
+    objective = Objective(Gaussian(0.5), (CrossEntropy(), Stability(1.0), Shifted(0.0)), 2, Moves())
+    charges, views = objective(f, X, Y, draw()), objective.views(f, X, Y, draw())
+    torch.testing.assert_close(seen[0], charges.logits)
+    assert torch.equal(views.clean, X) and not views.noisy.requires_grad
+    torch.testing.assert_close(views.noisy, X + 2 * Gaussian(0.5).fill(torch.empty(2, *X.shape), draw()))
 
 
 def test_images_need_not_be_images() -> None:

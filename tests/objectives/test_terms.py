@@ -9,7 +9,17 @@ import torch
 from torch import Tensor
 
 from smoothcert.errors import InputError
-from smoothcert.objectives import MACER, TERMS, Consistency, CrossEntropy, MeanSquared, Stability, Term
+from smoothcert.objectives import (
+    MACER,
+    TERMS,
+    CatRS,
+    Consistency,
+    CrossEntropy,
+    MeanSquared,
+    SmoothMix,
+    Stability,
+    Term,
+)
 from smoothcert.objectives.term import term_name
 
 B, K = 6, 5
@@ -19,6 +29,8 @@ EXAMPLES: dict[str, Term] = {
     "mean_squared": MeanSquared(lbd=3.0),
     "stability": Stability(lbd=2.0),
     "macer": MACER(sigma=0.5, lbd=3.0, gamma=8.0, beta=1.5),
+    "smooth_mix": SmoothMix(eta=3.0, step=1.0, steps=4),
+    "cat_rs": CatRS(lbd=3.0),
 }
 CASES = [(name, m) for name, term in EXAMPLES.items() for m in (1, 2, 4) if m >= term.least_m]
 every_case = pytest.mark.parametrize(("name", "m"), CASES, ids=[f"{name}-{m}" for name, m in CASES])
@@ -60,8 +72,33 @@ def plain_macer(z: Tensor, y: int, term: MACER) -> Tensor:
     return charge + term.lbd * term.sigma / 2 * (term.gamma - difference)
 
 
-def plain(term: Term, z: Tensor, y: int) -> Tensor:
-    """The charge for one image from its logits z: (m, K), or (1 + m, K) with the clean ones first."""
+def plain_smoothmix(z: Tensor, there: Tensor, y: int, share: Tensor, term: SmoothMix) -> Tensor:
+    p_bar = mean([softmax(z_i) for z_i in z])
+    if int(p_bar.argmax()) != y:
+        return 0 * z.sum()
+    target = (1 - share) * p_bar + share / z.shape[1]
+    return term.eta * mean([kl(target, softmax(there_i)) for there_i in there])
+
+
+def plain_cat_rs(z: Tensor, there: Tensor, y: int, votes: Tensor, uniform: Tensor, term: CatRS) -> Tensor:
+    m = len(z)
+    q = sum(int(z_i.argmax()) == y for z_i in z) / m
+    k = max(1, sum(float(u) < q for u in uniform))
+    charge = sum(sorted((-softmax(z_i)[y].log() for z_i in z), key=torch.Tensor.item)[:k], torch.tensor(0.0)) / m
+    return (
+        charge + term.lbd * max((kl(votes, softmax(there_i)) for there_i in there), key=torch.Tensor.item)
+        if k == m
+        else charge
+    )
+
+
+def plain(term: Term, z: Tensor, y: int, aside: tuple[Tensor, ...] = ()) -> Tensor:
+    """The charge for one image from its logits z: (m, K), or (1 + m, K) with the clean ones first, or (m + m, K) with
+    those from elsewhere last."""
+    if isinstance(term, SmoothMix):
+        return plain_smoothmix(*z.chunk(2), y, *aside, term)
+    if isinstance(term, CatRS):
+        return plain_cat_rs(*z.chunk(2), y, *aside, term)
     if isinstance(term, CrossEntropy):
         return mean([-softmax(z_i)[y].log() for z_i in z])
     if isinstance(term, Consistency):
@@ -77,9 +114,27 @@ def plain(term: Term, z: Tensor, y: int) -> Tensor:
     raise NotImplementedError(f"write down the equation of {term} here")
 
 
+def aside(term: Term, m: int, images: slice = slice(None), dtype: torch.dtype = torch.float64) -> tuple[Tensor, ...]:
+    """What terms that look elsewhere keep for each image."""
+    generator = torch.Generator().manual_seed(8)
+    uniform = torch.rand(m, B, generator=generator, dtype=torch.float64).to(dtype)
+    votes = torch.rand(B, K, generator=generator, dtype=torch.float64).to(dtype)
+    votes = votes / votes.sum(-1, keepdim=True)
+    if isinstance(term, SmoothMix):
+        return (uniform[0, images] / 2,)
+    return (votes[images], uniform[:, images]) if isinstance(term, CatRS) else ()
+
+
+def charges(term: Term, z: Tensor, y: Tensor, images: slice = slice(None)) -> Tensor:
+    if not hasattr(term, "elsewhere"):
+        return term(z, y)
+    here, there = z.chunk(2)
+    return term(here, y, there, *aside(term, len(here), images, z.dtype))
+
+
 def some_logits(term: Term, m: int, scale: float = 1.5) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(7)
-    views = m + term.wants_clean
+    views = 2 * m if hasattr(term, "elsewhere") else m + term.wants_clean
     shared = torch.randn(1, B, K, generator=generator, dtype=torch.float64)
     own = torch.randn(views, B, K, generator=generator, dtype=torch.float64)
     logits = scale * (shared + 0.3 * own)
@@ -91,9 +146,9 @@ def some_logits(term: Term, m: int, scale: float = 1.5) -> tuple[Tensor, Tensor]
 def value_and_gradient(charge: Callable[[Tensor], Tensor], logits: Tensor) -> tuple[Tensor, Tensor]:
     """Charges (B,), and the gradient of their sum with weights 1, 2, …: it tells the images apart."""
     logits = logits.detach().requires_grad_()
-    charges = charge(logits)
-    (gradient,) = torch.autograd.grad((charges * torch.arange(1, B + 1)).sum(), logits)
-    return charges.detach(), gradient
+    values = charge(logits)
+    (gradient,) = torch.autograd.grad((values * torch.arange(1, B + 1)).sum(), logits)
+    return values.detach(), gradient
 
 
 def test_there_is_an_example_of_every_term_and_it_is_named_as_in_the_list() -> None:
@@ -106,10 +161,10 @@ def test_there_is_an_example_of_every_term_and_it_is_named_as_in_the_list() -> N
 def test_value_and_gradient_are_those_of_the_equation(name: str, m: int, dtype: torch.dtype, tolerance: float) -> None:
     term = EXAMPLES[name]
     logits, y = some_logits(term, m)
-    ours, slope = value_and_gradient(lambda z: term(z, y), logits.to(dtype))
-    images = range(B)
+    ours, slope = value_and_gradient(lambda z: charges(term, z, y), logits.to(dtype))
+    each = [tuple(part.reshape(-1) for part in aside(term, m, slice(b, b + 1))) for b in range(B)]
     wanted, wanted_slope = value_and_gradient(
-        lambda z: torch.stack([plain(term, z[:, b], int(y[b])) for b in images]), logits.to(dtype).double()
+        lambda z: torch.stack([plain(term, z[:, b], int(y[b]), each[b]) for b in range(B)]), logits.to(dtype).double()
     )
     assert ours.dtype == dtype and ours.shape == (B,)
     assert_within(ours, wanted, tolerance)
@@ -124,7 +179,7 @@ def assert_within(got: Tensor, wanted: Tensor, tolerance: float) -> None:
 @every_case
 def test_the_gradient_is_that_of_finite_differences(name: str, m: int) -> None:
     logits, y = some_logits(EXAMPLES[name], m)
-    assert torch.autograd.gradcheck(lambda z: EXAMPLES[name](z, y), logits.requires_grad_())
+    assert torch.autograd.gradcheck(lambda z: charges(EXAMPLES[name], z, y), logits.requires_grad_())
 
 
 @every_case
@@ -134,7 +189,7 @@ def test_logits_far_apart_give_finite_values_and_gradients(name: str, m: int, si
     term = EXAMPLES[name]
     signs = some_logits(term, m)[0].sign().to(dtype)
     for labels in (torch.zeros(B, dtype=torch.long), signs[0].argmax(-1), signs.mean(0).argmin(-1)):
-        values, slope = value_and_gradient(lambda z, labels=labels: term(z, labels), size * signs)
+        values, slope = value_and_gradient(lambda z, labels=labels: charges(term, z, labels), size * signs)
         assert values.isfinite().all() and slope.isfinite().all()
 
 
@@ -142,14 +197,16 @@ def test_logits_far_apart_give_finite_values_and_gradients(name: str, m: int, si
 def test_each_image_is_charged_for_itself_alone(name: str, m: int) -> None:
     term = EXAMPLES[name]
     logits, y = some_logits(term, m)
-    torch.testing.assert_close(term(logits[:, 2:4], y[2:4]), term(logits, y)[2:4], rtol=1e-12, atol=0)
+    alone = charges(term, logits[:, 2:4], y[2:4], slice(2, 4))
+    torch.testing.assert_close(alone, charges(term, logits, y)[2:4], rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_constant_added_to_all_logits_of_a_view_changes_nothing(name: str) -> None:
     logits, y = some_logits(EXAMPLES[name], 2)
     shifted = logits + torch.arange(logits.shape[0])[:, None, None]
-    torch.testing.assert_close(EXAMPLES[name](shifted, y), EXAMPLES[name](logits, y), rtol=1e-9, atol=1e-12)
+    term = EXAMPLES[name]
+    torch.testing.assert_close(charges(term, shifted, y), charges(term, logits, y), rtol=1e-9, atol=1e-12)
 
 
 def test_consistency_with_equal_weights_is_the_cross_entropy_to_the_mean() -> None:

@@ -103,9 +103,9 @@ def test_table_6_has_these_rows_and_no_others() -> None:
     assert rows == set(table6(code=True))
 
 
-def test_seven_methods_stand_side_by_side_on_mnist5k() -> None:
+def test_the_methods_stand_side_by_side_on_mnist5k() -> None:
     rows = {name.split("/")[2]: r for name, r in RECIPES.items() if name.startswith("mnist5k/methods/")}
-    assert set(rows) == {*METHODS, "smoothadv-ddn"}
+    assert set(rows) == {*METHODS, "smoothadv-ddn", "smoothmix", "smoothmix-onestep", "noise-attack+consistency"}
     assert {(r.data, r.epochs, r.batch, r.lr, r.objective.noise) for r in rows.values()} == {
         ("mnist5k", 5, 64, 0.02, Gaussian(0.5))
     }
@@ -118,6 +118,9 @@ def test_seven_methods_stand_side_by_side_on_mnist5k() -> None:
         "smoothadv+consistency": 6,
         "stability": 1,
         "macer": 4,
+        "smoothmix": 5,
+        "smoothmix-onestep": 8,
+        "noise-attack+consistency": 6,
     }
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import torch
 
-from smoothcert.attacks import PGD
+from smoothcert.attacks import PGD, NoisePGD
 from smoothcert.data import load
 from smoothcert.data.dataset import Dataset
 from smoothcert.machine.processes import place
 from smoothcert.noise import Gaussian
-from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, Stability
+from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, SmoothMix, Stability
 from smoothcert.recipes import Muon, Recipe, StepDecay
 from smoothcert.training.loop import Epoch, train_on
 from smoothcert.training.team import joined
@@ -22,6 +22,7 @@ OBJECTIVES = {
     "macer": Objective(NOISE, (MACER(0.25, 12.0),), m=4),
     # A damping of 1e-8 B is too small to be seen here: tests/objectives has the shares of confident networks.
     "smoothadv": Objective(NOISE, (CrossEntropy(),), m=2, attack=PGD(0.5, 2, damping="batch")),
+    "smoothmix": Objective(NOISE, (CrossEntropy(), SmoothMix(5.0, 0.5, 2, warmup=1)), m=2, attack=NoisePGD(0.5, 2)),
 }
 RECIPES = {
     # 53 images in steps of 25, 25 and 3: shares of unequal size

@@ -9,7 +9,7 @@ from smoothcert.analysis.published import Setting, setting_of_path
 from smoothcert.analysis.results import Results
 from smoothcert.files.source import is_spec
 from smoothcert.noise import AnyGaussian
-from smoothcert.objectives import MACER, Consistency, CrossEntropy, MeanSquared, Objective, Stability
+from smoothcert.objectives import MACER, CatRS, Consistency, CrossEntropy, MeanSquared, Objective, SmoothMix, Stability
 from smoothcert.recipes import Recipe
 from smoothcert.recipes.serialize import kind_of
 
@@ -55,6 +55,8 @@ def _method(objective: Objective, dataset: str) -> tuple[str | None, float | Non
     attack = objective.attack
     if any(is_spec(kind_of(part)) for part in (*objective.terms, attack) if part is not None):
         return None, None
+    if getattr(attack, "moves_noise", False) or any(isinstance(term, SmoothMix | CatRS) for term in objective.terms):
+        return _later_method(objective)
     for term in objective.terms:
         for kind, name in ((Stability, "stability"), (MACER, "macer"), (MeanSquared, "mse")):
             if isinstance(term, kind):
@@ -70,3 +72,13 @@ def _method(objective: Objective, dataset: str) -> tuple[str | None, float | Non
         return ("gaussian" if all(isinstance(term, CrossEntropy) for term in objective.terms) else None), None
     lbd, eta = consistency.lbd, consistency.eta
     return ("kl" if eta == 0 else "cross-entropy" if eta == lbd else "consistency"), lbd
+
+
+def _later_method(objective: Objective) -> tuple[str | None, float | None]:
+    """Of those that came after the paper; a mixture of them, or upon others, has no name."""
+    kinds = {type(term) for term in objective.terms}
+    if kinds == {CrossEntropy, SmoothMix} and not getattr(objective.attack, "moves_noise", False):
+        return ("smoothmix-onestep" if objective.attack else "smoothmix"), None
+    if kinds == {CatRS} and objective.attack is None:
+        return "cat-rs", next(term.lbd for term in objective.terms if isinstance(term, CatRS))
+    return None, None

@@ -40,7 +40,7 @@ class Recipes:
 
 def describe(name: str) -> dict[str, Any]:
     """What is listed about one recipe."""
-    from smoothcert.recipes import certification_of, find_recipe, printed_rows
+    from smoothcert.recipes import certification_of, find_recipe, published_acr
     from smoothcert.recipes.estimate import estimate
 
     recipe = find_recipe(name)
@@ -52,7 +52,7 @@ def describe(name: str) -> dict[str, Any]:
         "noise": f"{type(noise).__name__} {noise.scale:g}",
         "m": recipe.objective.m,
         "epochs": recipe.epochs,
-        "paper": {row.name: row.acr for row in printed_rows(name)},
+        "paper": published_acr(name),
         "cost": asdict(estimate(recipe, certification_of(recipe.data))),
     }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from smoothcert.errors import InputError
 from smoothcert.noise import AnyGaussian, Noise
 from smoothcert.objectives.eval_mode import eval_mode
+from smoothcert.objectives.look import Elsewhere, Look
 from smoothcert.objectives.term import Term, declared, term_name
 
 if TYPE_CHECKING:
@@ -33,6 +34,27 @@ class Attack(Protocol):
     ) -> Tensor: ...  # → x_adv
 
 
+class NoiseAttack(Protocol):
+    """Moves the draws of the noise instead: it declares `moves_noise = True`.
+
+    `g` gives the logits (m, B, K) of any views (m, B, …), in the same state of the network as for `Attack`.
+    """
+
+    def __call__(self, g: Callable[[Tensor], Tensor], x: Tensor, target: Tensor, delta: Tensor) -> Tensor: ...  # → δ
+
+
+@dataclass(frozen=True)
+class Views:
+    """What the network will be asked about in a step: all of it is decided, and nothing has a gradient to x."""
+
+    noisy: Tensor
+    """(m, B, …): x̂ + δ_i, view by view"""
+    clean: Tensor | None = None
+    """(B, …): x̂ itself, where a term wants it"""
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict)
+    """by the names of the terms that look there"""
+
+
 @dataclass(frozen=True)
 class Charges:
     """One mean charge per term, and the logits of the noisy views they were computed from."""
@@ -49,13 +71,15 @@ class Charges:
 class Objective:
     """E_x Σ_terms term(f(x̂ + δ_1), …, f(x̂ + δ_m); y),  δ_i ~ noise,  x̂ = attack(x), or x without one.
 
+    An attack may also move the draws δ_i, and a term may ask about views of its own: `NoisePGD`, `SmoothMix`, `CatRS`.
+
     Usable in any training loop: `objective.at(epoch)(f, x, y).loss.backward()`.
 
     Args:
         noise: the law of δ
         terms: what is charged, each kind once
         m: noisy views per image
-        attack: moves x before it is charged; SmoothAdv is an objective with one
+        attack: moves x, or the draws, before they are charged; SmoothAdv is an objective with one
         ramp: epochs over which λ and η of every term rise from 0 to what they are; 0: they are so from the start
 
     Example:
@@ -71,7 +95,7 @@ class Objective:
     noise: Noise
     terms: tuple[Term, ...]
     m: int = 1
-    attack: Attack | None = None
+    attack: Attack | NoiseAttack | None = None
     ramp: float = 0.0
 
     def __post_init__(self) -> None:
@@ -98,6 +122,11 @@ class Objective:
     def wants_clean(self) -> bool:
         """Whether a term is charged for the image without noise too."""
         return any(declared(term).wants_clean for term in self.terms)
+
+    @property
+    def wants_votes(self) -> bool:
+        """Whether a term needs the votes of a first network."""
+        return any(declared(term).wants_votes for term in self.terms)
 
     @property
     def knobs(self) -> tuple[str, ...]:
@@ -133,9 +162,14 @@ class Objective:
         return replace(self, terms=terms, attack=_at(self.attack, int(epoch)), ramp=0.0)
 
     def __call__(
-        self, f: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, generator: torch.Generator | None = None
+        self,
+        f: Callable[[Tensor], Tensor],
+        x: Tensor,
+        y: Tensor,
+        generator: torch.Generator | None = None,
+        votes: Tensor | None = None,
     ) -> Charges:
-        return self.charge(f, self.views(f, x, y, generator), y)
+        return self.charge(f, self.views(f, x, y, generator, votes=votes), y)
 
     def views(
         self,
@@ -144,18 +178,20 @@ class Objective:
         y: Tensor,
         generator: torch.Generator | None = None,
         within: tuple[int, int] | None = None,
-    ) -> Tensor:
-        """(m, B, …): x̂ + δ_i, view by view; (1 + m, B, …) with x̂ itself first where a term wants it.
+        votes: Tensor | None = None,
+    ) -> Views:
+        """All that the network is to be asked about: x̂ + δ_i, x̂ itself where a term wants it, what terms add to it.
 
-        All the cost of an attack is here, and the rest in `charge`, so that both can be timed.
+        All the cost of attacks is here, and the rest in `charge`, so that both can be timed.
 
         Args:
             f: the network, in the mode it is trained in
             x: (B, …) images
             y: (B,) labels
-            generator: draws the noise; None: torch's own
+            generator: draws the noise, and then what terms draw; None: torch's own
             within: (start, total) says that x is images start … of a batch of `total`, and asks for the noise they
                 would have there
+            votes: (B, K) shares of the votes of a first network on each image, for terms that want them
 
         Returns:
             the views, without a gradient to x
@@ -166,30 +202,45 @@ class Objective:
             >>> objective = Objective(Gaussian(0.5), (CrossEntropy(), Consistency(lbd=10)), m=2)
             >>> x, y = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 2])
             >>> f = torch.nn.Flatten()
-            >>> objective.views(f, x, y).shape
+            >>> objective.views(f, x, y).noisy.shape
             torch.Size([2, 3, 1, 2, 2])
         """
-        first = int(self.wants_clean)
-        views = x.new_empty((first + self.m, *x.shape))
-        delta = views[first:]
+        self._require_votes(votes, len(x))
         start, total = within or (0, len(x))
-        if total == len(x):
-            self.noise.fill(delta, generator)
-        else:
-            whole = self.noise.fill(x.new_empty((self.m, total, *x.shape[1:])), generator)
-            delta.copy_(whole[:, start : start + len(x)])
+        delta = self.noise.fill(x.new_empty((self.m, total, *x.shape[1:])), generator)
+        if total > len(x):
+            delta = delta[:, start : start + len(x)].contiguous()
+        x_hat, looking = x, [term for term in self.terms if hasattr(term, "elsewhere")]
+        elsewhere: dict[str, Elsewhere] = {}
+
+        def g(views: Tensor) -> Tensor:
+            return _logits(f, views)
+
         if self.attack is not None:
             with eval_mode(f):
-                x = self.attack(lambda x_adv: _logits(f, delta + x_adv), x, y, batch=total)
-        delta.add_(x)  # in the buffer of the draw
-        if first:
-            views[0] = x
-        return views
+                if declared(self.attack).moves_noise:
+                    delta = cast(NoiseAttack, self.attack)(g, x, y, delta)
+                else:
+                    x_hat = cast(Attack, self.attack)(lambda x_adv: g(delta + x_adv), x, y, batch=total)
+        if looking:
+            look = Look(g, x, x_hat, y, delta, votes, generator, (start, total))
+            with eval_mode(f):
+                elsewhere = {term_name(term): term.elsewhere(look) for term in looking}
+        noisy = delta + x_hat if looking else delta.add_(x_hat)  # in the buffer of the draw, if nobody else has it
+        return Views(noisy, x_hat.contiguous() if self.wants_clean else None, elsewhere)
 
-    def charge(self, f: Callable[[Tensor], Tensor], views: Tensor, y: Tensor) -> Charges:
-        """What the terms charge for `views`: one forward pass over the noisy ones, after one over x̂ where it is wanted.
+    def _require_votes(self, votes: Tensor | None, images: int) -> None:
+        if self.wants_votes and votes is None:
+            name = next(type(term).__name__ for term in self.terms if declared(term).wants_votes)
+            raise InputError(f"{name} needs the votes of a first network on each image: give `votes`")
+        if votes is not None and len(votes) != images:
+            raise InputError(f"votes are of {len(votes)} images, and the batch has {images}")
 
-        Two passes, so that batch norm sees each alone: its statistics of both together would be of neither.
+    def charge(self, f: Callable[[Tensor], Tensor], views: Views, y: Tensor) -> Charges:
+        """What the terms charge for `views`: one forward pass over the noisy ones, after one over x̂ where it is wanted,
+        before one for each term that looks elsewhere.
+
+        A pass each, so that batch norm sees each alone: its statistics of all together would be of none.
 
         Args:
             f: the network
@@ -211,10 +262,17 @@ class Objective:
         """
         import torch
 
-        clean = [_logits(f, views[:1])] if self.wants_clean else []
-        noisy = _logits(f, views[len(clean) :])
+        clean = [] if views.clean is None else [_logits(f, views.clean.unsqueeze(0))]
+        noisy = _logits(f, views.noisy)
         both = torch.cat([*clean, noisy]) if clean else noisy
-        charges = {term_name(t): t(both if declared(t).wants_clean else noisy, y).mean() for t in self.terms}
+        there = {
+            name: (None if place.views is None else _logits(f, place.views), *place.aside)
+            for name, place in views.elsewhere.items()
+        }
+        charges = {}
+        for term in self.terms:
+            name, logits = term_name(term), both if declared(term).wants_clean else noisy
+            charges[name] = term(logits, y, *there.get(name, ())).mean()
         return Charges(charges, noisy)
 
 

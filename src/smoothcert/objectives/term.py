@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from smoothcert.errors import InputError
 
@@ -17,9 +17,12 @@ class Term(Protocol):
 
     A frozen dataclass, whose fields are its hyperparameters. It may declare what `Declared` has. One that changes over
     training also has `at(epoch)`, which gives the term as it is in that epoch.
+
+    One that looks at other views too has `elsewhere(look: Look) -> Elsewhere`, which makes them, and is called with
+    what became of that: term(logits, y, logits of the other views, *aside).
     """
 
-    def __call__(self, logits: Tensor, y: Tensor) -> Tensor: ...  # (m, B, K), (B,) → (B,)
+    def __call__(self, logits: Tensor, y: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...  # (m, B, K), (B,) → (B,)
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,10 @@ class Declared:
     """with fewer views the term would vanish or make no sense"""
     wants_clean: bool = False
     """its logits begin with those of the image itself, without noise: (1 + m, B, K)"""
+    wants_votes: bool = False
+    """it needs the votes of a first network on the images"""
+    moves_noise: bool = False
+    """of an attack: it moves the draws, not the image"""
     knobs: tuple[str, ...] = ()
     """what one has to choose for it (default: all its fields); `m` is the objective's"""
 
@@ -46,7 +53,7 @@ def declared(part: object) -> Declared:
 
 def term_name(term: Term) -> str:
     """CrossEntropy → cross_entropy, MACER → macer: the name of a term in logs and recipes."""
-    name = str(getattr(term, "called", type(term).__name__))  # of one that was read without its code
+    name = str(getattr(term, "called", type(term).__name__))  # of one read without its code, or CAT-RS
     if name.isupper():
         return name.lower()
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")

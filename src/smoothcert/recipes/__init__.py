@@ -8,6 +8,7 @@ from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
 from smoothcert.paper import Row, rows
 from smoothcert.recipes import (
+    after2020,
     demo,
     fast_cifar10,
     fast_mnist,
@@ -33,6 +34,7 @@ RECIPES: dict[str, Recipe] = {
     **jeong2020_ablation.RECIPES,
     **jeong2020_cifar10.RECIPES,
     **jeong2020_imagenet.RECIPES,
+    **after2020.RECIPES,
 }
 # A second name of the same recipe: its runs go by the first.
 ALIASES: dict[str, str] = {**jeong2020_ablation.ALIASES, **jeong2020_cifar10.ALIASES}
@@ -91,6 +93,13 @@ def printed_rows(name: str) -> tuple[Row, ...]:
     return tuple(row for row in rows() if wanted in (ALIASES.get(other, other) for other in row.recipes))
 
 
+def published_acr(name: str) -> dict[str, float]:
+    """The printed ACR of the rows that this recipe is to reproduce, or of the method's own paper."""
+    if name in after2020.PUBLISHED:
+        return {"its paper": after2020.PUBLISHED[name]}
+    return {row.name: row.acr for row in printed_rows(name)}
+
+
 __all__ = [
     "ALIASES",
     "RECIPES",
@@ -107,6 +116,7 @@ __all__ = [
     "matching",
     "override",
     "printed_rows",
+    "published_acr",
     "real_name",
     "reduced_certification",
     "reduced_recipe",

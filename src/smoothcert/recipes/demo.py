@@ -2,7 +2,16 @@
 
 from smoothcert.attacks import DDN, PGD
 from smoothcert.noise import Gaussian, Laplace, Noise, Uniform
-from smoothcert.objectives import MACER, Attack, Consistency, CrossEntropy, Objective, Stability, Term
+from smoothcert.objectives import (
+    MACER,
+    Attack,
+    Consistency,
+    CrossEntropy,
+    NoiseAttack,
+    Objective,
+    Stability,
+    Term,
+)
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import LinearDecay
 
@@ -15,7 +24,7 @@ def consistency(noise: Noise) -> Recipe:
     return row(Objective(noise, (CrossEntropy(), Consistency(5.0)), m=2))
 
 
-def method(*terms: Term, m: int = 1, attack: Attack | None = None) -> Recipe:
+def method(*terms: Term, m: int = 1, attack: Attack | NoiseAttack | None = None) -> Recipe:
     """Five epochs at σ = 0.5: all methods side by side, MACER with a λ for so large a learning rate."""
     return row(Objective(Gaussian(0.5), terms, m, attack), epochs=5)
 

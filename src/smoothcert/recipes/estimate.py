@@ -36,13 +36,16 @@ class Estimate:
 def passes_per_image(recipe: Recipe) -> int:
     """Forward-backward passes an epoch: m views and the clean one where it is wanted, T·m before them in an attack.
 
+    A term that looks elsewhere adds m views there, and T·m in the attack that finds them.
+
     >>> from smoothcert.recipes import find_recipe
     >>> passes_per_image(find_recipe("mnist/gaussian/0.50")), passes_per_image(find_recipe("mnist/smoothadv/0.50"))
     (1, 44)
     """
     objective = recipe.objective
-    steps = getattr(objective.attack, "steps", 0)
-    return objective.m * (1 + steps) + objective.wants_clean
+    passes = objective.m * (1 + getattr(objective.attack, "steps", 0)) + objective.wants_clean
+    looking = [term for term in objective.terms if hasattr(term, "elsewhere")]
+    return passes + sum(objective.m * (1 + getattr(term, "steps", 0)) for term in looking)
 
 
 def estimate(recipe: Recipe, certification: Certification) -> Estimate:

@@ -28,8 +28,9 @@ def reduced_recipe(recipe: Recipe, scale: float) -> Recipe:
     epochs, left = max(1, round(scale * recipe.epochs)), scale * recipe.epochs
     share, fraction = epochs / recipe.epochs, min(1.0, left) * (recipe.fraction or 1.0)
     images = "" if fraction == 1 else f" on {100 * fraction:.3g} % of the images"
-    terms = tuple(_shrunk(term, start=lambda e: round(share * e)) for term in recipe.objective.terms)
-    attack = _shrunk(recipe.objective.attack, warmup=lambda e: max(1, round(share * e)))
+    start, warmup = lambda e: round(share * e), lambda e: max(1, round(share * e))
+    terms = tuple(_shrunk(term, start=start, warmup=warmup) for term in recipe.objective.terms)
+    attack = _shrunk(recipe.objective.attack, start=start, warmup=warmup)
     return replace(
         recipe,
         epochs=epochs,

@@ -47,17 +47,18 @@ def try_out(recipe: Recipe, f: nn.Module, images: ImageSet) -> None:
         needed = f"logits {(len(x), images.num_classes)} are needed"
         raise InputError(f"{recipe.model} gives {found} for {len(x)} images of {recipe.data}; {needed}")
     if recipe.sources:
-        _tried("the recipe", lambda: _one_step(recipe, copy.deepcopy(f), x, y))
+        _tried("the recipe", lambda: _one_step(recipe, copy.deepcopy(f), x, y, images.num_classes))
 
 
-def _one_step(recipe: Recipe, f: nn.Module, x: Tensor, y: Tensor) -> None:
+def _one_step(recipe: Recipe, f: nn.Module, x: Tensor, y: Tensor, num_classes: int) -> None:
+    votes = nn.functional.one_hot(y, num_classes).to(x.dtype) if recipe.objective.wants_votes else None
     for epoch in {0, recipe.epochs - 1}:
         factor = recipe.schedule.factor(float(epoch), recipe.epochs)
         if not isinstance(factor, int | float) or not 0 <= factor < math.inf:
             raise InputError(f"the schedule's factor in epoch {epoch} is {shown(factor)}, not a number >= 0")
         objective, generator = recipe.objective.at(epoch), generator_for(x.device, recipe.seed, "try", epoch)
         with seeded(x.device, recipe.seed, "try", epoch):
-            charges = objective(f, x, y, generator)
+            charges = objective(f, x, y, generator, votes)
             charges.loss.backward()
             objective.noise.sample_like(x, generator)
         for name in charges.terms:
