@@ -100,6 +100,11 @@ class Objective:
         return any(declared(term).wants_clean for term in self.terms)
 
     @property
+    def wants_votes(self) -> bool:
+        """Whether a term needs the hard votes of a first network on each image."""
+        return any(declared(term).wants_votes for term in self.terms)
+
+    @property
     def knobs(self) -> tuple[str, ...]:
         """The hyperparameters one must choose beyond those of plain training under noise, m counted once.
 
@@ -144,6 +149,7 @@ class Objective:
         y: Tensor,
         generator: torch.Generator | None = None,
         within: tuple[int, int] | None = None,
+        votes: Tensor | None = None,
     ) -> Tensor:
         """(m, B, …): x̂ + δ_i, view by view; (1 + m, B, …) with x̂ itself first where a term wants it.
 
@@ -156,6 +162,7 @@ class Objective:
             generator: draws the noise; None: torch's own
             within: (start, total) says that x is images start … of a batch of `total`, and asks for the noise they
                 would have there
+            votes: (B, K) shares of the hard votes of a first network on each image, for terms that want them
 
         Returns:
             the views, without a gradient to x

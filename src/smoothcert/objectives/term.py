@@ -30,6 +30,8 @@ class Declared:
     """with fewer views the term would vanish or make no sense"""
     wants_clean: bool = False
     """its logits begin with those of the image itself, without noise: (1 + m, B, K)"""
+    wants_votes: bool = False
+    """it needs the hard votes of a first network on each image"""
     knobs: tuple[str, ...] = ()
     """what one has to choose for it (default: all its fields); `m` is the objective's"""
 

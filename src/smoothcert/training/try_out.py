@@ -23,7 +23,16 @@ from smoothcert.training.seeded import seeded
 
 Result = TypeVar("Result")
 _OURS, _TORCH = Path(__file__).parents[1], f"{os.sep}torch{os.sep}"
-_TAKEN = {"epoch", "lr", "images", "noisy_accuracy", "test_noisy_accuracy", "seconds", "images_per_second"}
+_TAKEN = {
+    "epoch",
+    "lr",
+    "images",
+    "noisy_accuracy",
+    "test_noisy_accuracy",
+    "seconds",
+    "images_per_second",
+    "images_kept",
+}
 """columns of a training log: no term may have such a name"""
 
 
@@ -47,17 +56,18 @@ def try_out(recipe: Recipe, f: nn.Module, images: ImageSet) -> None:
         needed = f"logits {(len(x), images.num_classes)} are needed"
         raise InputError(f"{recipe.model} gives {found} for {len(x)} images of {recipe.data}; {needed}")
     if recipe.sources:
-        _tried("the recipe", lambda: _one_step(recipe, copy.deepcopy(f), x, y))
+        _tried("the recipe", lambda: _one_step(recipe, copy.deepcopy(f), x, y, images.num_classes))
 
 
-def _one_step(recipe: Recipe, f: nn.Module, x: Tensor, y: Tensor) -> None:
+def _one_step(recipe: Recipe, f: nn.Module, x: Tensor, y: Tensor, num_classes: int) -> None:
     for epoch in {0, recipe.epochs - 1}:
         factor = recipe.schedule.factor(float(epoch), recipe.epochs)
         if not isinstance(factor, int | float) or not 0 <= factor < math.inf:
             raise InputError(f"the schedule's factor in epoch {epoch} is {shown(factor)}, not a number >= 0")
         objective, generator = recipe.objective.at(epoch), generator_for(x.device, recipe.seed, "try", epoch)
         with seeded(x.device, recipe.seed, "try", epoch):
-            charges = objective(f, x, y, generator)
+            votes = x.new_full((len(x), num_classes), 1 / num_classes) if objective.wants_votes else None
+            charges = objective.charge(f, objective.views(f, x, y, generator, votes=votes), y)
             charges.loss.backward()
             objective.noise.sample_like(x, generator)
         for name in charges.terms:
