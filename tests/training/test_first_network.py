@@ -16,10 +16,11 @@ from smoothcert.noise.stream import generator_for
 from smoothcert.objectives import TERMS, Objective
 from smoothcert.objectives.term import log_p_y
 from smoothcert.recipes import RECIPES, FirstNetwork, find_recipe, from_dict, override, reduced_recipe, to_dict
+from smoothcert.recipes.recipe_of_first import recipe_of_first
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.smoothed.votes import votes_per_block
 from smoothcert.training import count_votes, first_votes, loop
-from smoothcert.training.first_votes import read_first, recipe_of_first
+from smoothcert.training.first_votes import read_first
 from smoothcert.training.loop import Step, train_on
 from smoothcert.training.train import train
 

@@ -17,7 +17,8 @@ from smoothcert.errors import InputError
 from smoothcert.files.shown import differences
 from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.weights import load_weights, save_weights
-from smoothcert.recipes import RECIPES, FirstNetwork, Recipe, real_name, reduced_recipe, to_dict
+from smoothcert.recipes import Recipe, to_dict
+from smoothcert.recipes.recipe_of_first import recipe_of_first
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.training.count_votes import Question, Votes, count_votes
 from smoothcert.training.finished_run import FinishedRun, read_finished
@@ -29,17 +30,6 @@ Train = Callable[[Recipe, Path], Iterator[Event]]
 """trains a recipe into a folder, on the images and by the team of the recipe it is the first network of"""
 _SECONDS_BETWEEN_SAVES = 10.0
 _SCALE = re.compile(r"scale (\S+): ")
-
-
-def recipe_of_first(recipe: Recipe, first: FirstNetwork) -> Recipe:
-    """What the first network is trained by: the named recipe, on the images and with the seed of `recipe`."""
-    try:
-        named = RECIPES[real_name(first.recipe)]
-    except InputError as error:
-        raise InputError(f"recipe.first: {error}") from None
-    if named.first is not None:
-        raise InputError(f"recipe.first: {first.recipe} has a first network of its own: name one that has none")
-    return reduced_recipe(replace(named, data=recipe.data, held_out=recipe.held_out, seed=recipe.seed), first.scale)
 
 
 def read_first(path: Path, recipe: Recipe) -> tuple[Recipe, FinishedRun]:
@@ -95,7 +85,7 @@ def first_votes(
     assert first is not None
     shares = torch.zeros((len(data), data.num_classes), device=device)
     kept = _read(run.first_votes, recipe, data, used) if team.place.first else None
-    done = int(team.from_first(torch.tensor(kept.done if kept else 0)))
+    done = int(team.from_first(torch.tensor(kept.done if kept else 0, device=device)))
     counts = kept.counts if kept else torch.zeros((len(used), data.num_classes), dtype=torch.int64)
     counts = team.from_first(counts.to(device)).cpu()
     if done < len(used):

@@ -25,13 +25,14 @@ from smoothcert.machine.precision import require_precision
 from smoothcert.models.network import declared
 from smoothcert.noise.stream import generator_for
 from smoothcert.recipes import Recipe, to_dict
+from smoothcert.recipes.recipe_of_first import recipe_of_first
 from smoothcert.recipes.source import with_sources
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import PHASES, write_training_log
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from smoothcert.training.count_votes import Votes
 from smoothcert.training.finished_run import FinishedRun
-from smoothcert.training.first_votes import describe_first, first_votes, recipe_of_first
+from smoothcert.training.first_votes import describe_first, first_votes
 from smoothcert.training.learner import Learner
 from smoothcert.training.look import look
 from smoothcert.training.sample import Sample
