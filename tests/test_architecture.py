@@ -23,9 +23,9 @@ MAY_USE = {
     "procedures": {"stats", "noise"},
     "smoothed": {"procedures", "noise", "models", "machine"},
     "objectives": {"attacks", "noise", "models"},
-    "recipes": {"noise", "objectives", "attacks", "paper", "files", "machine"},
+    "recipes": {"noise", "objectives", "attacks", "paper", "stats", "files", "machine"},
     "records": {"recipes", "procedures", "noise", "files", "machine"},
-    "training": {"records", "recipes", "noise", "models", "interchange", "data", "files", "machine"},
+    "training": {"records", "recipes", "smoothed", "noise", "models", "interchange", "data", "files", "machine"},
     "certification": {
         "records",
         "recipes",

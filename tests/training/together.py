@@ -1,7 +1,10 @@
 """What each process of tests/training/test_team.py does: train tiny recipes and leave their folders."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
+from unittest.mock import patch
 
 import torch
 
@@ -10,8 +13,9 @@ from smoothcert.data import load
 from smoothcert.data.dataset import Dataset
 from smoothcert.machine.processes import place
 from smoothcert.noise import Gaussian
-from smoothcert.objectives import MACER, Consistency, CrossEntropy, Objective, SmoothMix, Stability
-from smoothcert.recipes import Muon, Recipe, StepDecay
+from smoothcert.objectives import MACER, TERMS, Consistency, CrossEntropy, Objective, SmoothMix, Stability
+from smoothcert.objectives.term import log_p_y
+from smoothcert.recipes import EasyImages, FirstNetwork, Muon, Recipe, StepDecay
 from smoothcert.training.loop import Epoch, train_on
 from smoothcert.training.team import joined
 
@@ -36,6 +40,16 @@ RECIPES = {
         "fake", "lenet", OBJECTIVES["consistency"], 2, 1e-4, StepDecay(30), 25, nesterov=False, second_moment=0.99
     ),
     "average taken up": Recipe("fake", "lenet", OBJECTIVES["consistency"], 2, 0.01, StepDecay(30), 25, ema=0.8),
+    "sampled, taken up": Recipe(
+        "fake",
+        "lenet",
+        OBJECTIVES["consistency"],
+        4,
+        0.01,
+        StepDecay(30),
+        25,
+        sampler=EasyImages(1, every=2, drop=0.05, drop_draws=20),
+    ),
     "bfloat16": Recipe("fake", "lenet", OBJECTIVES["smoothadv"], 1, 0.01, StepDecay(30), 25, precision="bfloat16"),
     "all taken up": Recipe(
         "tiny",
@@ -92,7 +106,30 @@ def normalized(team):
     return torch.cat((sums, norm.running_mean, norm.running_var))
 
 
+@dataclass(frozen=True)
+class Wanting:
+    """Cross-entropy that asks for votes."""
+
+    wants_votes: ClassVar[bool] = True
+
+    def __call__(self, logits, y):
+        return -log_p_y(logits, y).mean(0)
+
+
+def train_after_first(folder, team):
+    """Only the first process finds the first network's weights and votes in the folder."""
+    with patch.dict(TERMS, wanting=Wanting):
+        first = FirstNetwork("mnist5k/gaussian/0.50", votes=20, scale=0.05)
+        recipe = Recipe("fake", "lenet", Objective(NOISE, (Wanting(),)), 1, 0.01, StepDecay(30), 25, first=first)
+        data = images(recipe, "train"), images(recipe, "test")
+        for stopped in (True, False):
+            for event in train_on(recipe, folder / "after first", *data, CPU, team):
+                if stopped and type(event).__name__ == "Votes":
+                    break
+
+
 if __name__ == "__main__":
     with joined(place(), CPU) as team:
         torch.save(normalized(team), Path(sys.argv[1]) / f"norm{team.place.rank}.pt")
         train_all(Path(sys.argv[1]), team)
+        train_after_first(Path(sys.argv[1]), team)

@@ -94,7 +94,8 @@ class Display:
             self._told.add(note)
             complain(note)
         now, last = time.perf_counter(), event.done == event.total and not self._bar.disable
-        self._first = self._first or (now, event.done)
+        if self._first is None or event.done < self._first[1]:  # of another count: time left is its own
+            self._first = (now, event.done)
         if not last and now - self._shown < self._pause:
             return
         self._shown = now

@@ -23,6 +23,10 @@ class Train:
     """name of a recipe, such as mnist5k/consistency/0.50, or a .toml or .json file of one"""
     out: Path | None = None
     """run folder (default: runs/RECIPE-seedN)"""
+    init: Path | None = None
+    """fine-tune: start from the weights of this run, or of a checkpoint of the recipe's network"""
+    first: Path | None = None
+    """a finished run to be the recipe's first network, where it has one (default: it is trained in OUT/first)"""
     seed: int = 0
     """decides initial weights, order and noise"""
     progress: Progress = "auto"
@@ -38,8 +42,10 @@ class Train:
         recipe = self.variant.of(find_recipe(self.recipe))
         is_file = self.recipe.endswith((".json", ".toml"))
         name = Path(self.recipe).stem if is_file else real_name(self.recipe)
-        folder = self.out or Path("runs") / self.variant.run_name(name, self.seed)
-        run = shown(train(recipe, folder, seed=self.seed, **self.machine.where()), folder.name, self.progress)
+        begun = f"-from-{self.init.resolve().name}" if self.init else ""
+        folder = self.out or Path("runs") / (self.variant.run_name(name, self.seed) + begun)
+        work = train(recipe, folder, seed=self.seed, init=self.init, first=self.first, **self.machine.where())
+        run = shown(work, folder.name, self.progress)
         if place().first:
             marked = f"  reduced run ({recipe.reduced})" if recipe.reduced else ""
             accuracy = f"noisy test accuracy {100 * run.noisy_accuracy:.1f}%"

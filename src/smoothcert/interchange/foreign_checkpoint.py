@@ -63,9 +63,12 @@ def import_checkpoint(
     return ForeignCheckpoint(renormalize(f, layer).eval(), about)
 
 
-def fill_factory(path: Path, spec: str) -> ForeignCheckpoint:
-    """The network that package.module:factory builds, with the weights of a file in which nothing is executed."""
-    f, state = from_factory(spec), read_state(path)
+def fill_factory(path: Path, spec: str, made: nn.Module | None = None) -> ForeignCheckpoint:
+    """The network that package.module:factory builds, with the weights of a file in which nothing is executed.
+
+    `made` is what it built already, and is filled.
+    """
+    f, state = made or from_factory(spec), read_state(path)
     inner = {key.removeprefix("module."): value for key, value in state.as_saved.items()}
     parallel = len(inner) == len(state.as_saved) and not state.as_saved.keys() <= f.state_dict().keys()
     _fill(path, spec, f, inner if parallel else state.as_saved)

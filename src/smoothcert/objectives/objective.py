@@ -125,7 +125,7 @@ class Objective:
 
     @property
     def wants_votes(self) -> bool:
-        """Whether a term needs the votes of a first network."""
+        """Whether a term needs the hard votes of a first network on each image."""
         return any(declared(term).wants_votes for term in self.terms)
 
     @property

@@ -18,11 +18,15 @@ from smoothcert.recipes import (
     jeong2020_mnist,
 )
 from smoothcert.recipes.certification import Certification, certification_of
+from smoothcert.recipes.easy_images import EasyImages
+from smoothcert.recipes.first_network import FirstNetwork
+from smoothcert.recipes.init import Init
 from smoothcert.recipes.muon import Muon
 from smoothcert.recipes.override import override
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.recipe_file import read_recipe, to_toml
 from smoothcert.recipes.reduced import reduced_certification, reduced_recipe
+from smoothcert.recipes.sampler import Sampler
 from smoothcert.recipes.schedule import LinearDecay, Schedule, StepDecay, Trapezoid
 from smoothcert.recipes.serialize import from_dict, to_dict
 
@@ -104,9 +108,13 @@ __all__ = [
     "ALIASES",
     "RECIPES",
     "Certification",
+    "EasyImages",
+    "FirstNetwork",
+    "Init",
     "LinearDecay",
     "Muon",
     "Recipe",
+    "Sampler",
     "Schedule",
     "StepDecay",
     "Trapezoid",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from smoothcert.recipes.certification import Certification
 from smoothcert.recipes.recipe import Recipe
+from smoothcert.recipes.unopened import Unopened
 
 TRAINING_IMAGES = {"mnist": 60_000, "fashion_mnist": 60_000, "cifar10": 50_000, "imagenet": 1_281_167, "mnist5k": 4_000}
 TEST_IMAGES = {"mnist": 10_000, "fashion_mnist": 10_000, "cifar10": 10_000, "imagenet": 50_000, "mnist5k": 1_000}
@@ -30,6 +31,7 @@ class Estimate:
     passes: int | None
     votes: int | None
     training_hours: float | None
+    """of the first network and of all votes on training images too, where there are any"""
     certification_hours: float | None
 
 
@@ -55,7 +57,25 @@ def estimate(recipe: Recipe, certification: Certification) -> Estimate:
     passes = None if train is None else round(recipe.epochs * train * each * (recipe.fraction or 1))
     votes = None if test is None else -(-test // certification.every) * (certification.n0 + certification.n)
     training, vote = MILLISECONDS.get(recipe.model, (None, None))
-    return Estimate(each, passes, votes, _hours(passes, training), _hours(votes, vote))
+    hours = _sum(_hours(passes, training), _hours(_votes_before(recipe, train), vote))
+    if recipe.first is not None and recipe.first.sha256 is None:
+        from smoothcert.recipes.recipe_of_first import recipe_of_first
+
+        hours = _sum(hours, estimate(recipe_of_first(recipe, recipe.first), certification).training_hours)
+    return Estimate(each, passes, votes, hours, _hours(votes, vote))
+
+
+def _votes_before(recipe: Recipe, train: int | None) -> int | None:
+    """Votes on training images that training asks for: those of a first network, and those of a sampler."""
+    each = 0 if recipe.first is None else recipe.first.votes
+    if recipe.sampler is not None and not isinstance(recipe.sampler, Unopened):
+        looks = (recipe.sampler.draws_to_drop(e) + recipe.sampler.draws_to_weigh(e) for e in range(recipe.epochs))
+        each += sum(looks)
+    return None if train is None else round(train * each * (recipe.fraction or 1))
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def _hours(count: int | None, milliseconds: float | None) -> float | None:

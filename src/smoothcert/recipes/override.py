@@ -11,7 +11,7 @@ from smoothcert.files.shown import shown
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.serialize import from_dict, to_dict
 
-_ELSEWHERE = {"seed": "--seed", "reduced": "--scale", "fraction": "--scale"}
+_ELSEWHERE = {"seed": "--seed", "reduced": "--scale", "fraction": "--scale", "init": "--init"}
 
 
 def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:

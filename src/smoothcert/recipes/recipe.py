@@ -8,9 +8,13 @@ from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
 from smoothcert.machine.precision import PRECISIONS
 from smoothcert.objectives import Objective
+from smoothcert.recipes.first_network import FirstNetwork
+from smoothcert.recipes.init import Init
 from smoothcert.recipes.muon import Muon
+from smoothcert.recipes.sampler import Sampler
 from smoothcert.recipes.schedule import Schedule
 from smoothcert.recipes.source import Source
+from smoothcert.recipes.unopened import Unopened
 
 _MOST = 10**9  # of anything: more is a slip, and infinity would train nothing
 
@@ -48,6 +52,12 @@ class Recipe:
     chosen by it; None: train on all, test on the test set"""
     normalization: str = "standard"
     """first layer of the network, one of models.normalize.NORMALIZATIONS: MACER's authors had none"""
+    first: FirstNetwork | None = None
+    """trained before this one; its votes on the training images are what some objectives ask for"""
+    sampler: Sampler | None = None
+    """leaves training images out or shows some more often; None: each epoch has every image once"""
+    init: Init | None = None
+    """the weights to start from: `train` fills it in from those it is given; None: the weights of the seed"""
     seed: int = 0
     reduced: str | None = None
     """in what this is less than it was made from, by `reduced_recipe`: whoever shows its numbers must say so"""
@@ -74,8 +84,17 @@ class Recipe:
             raise InputError(f"recipe: precision must be {' or '.join(PRECISIONS)}, not {shown(self.precision)}")
         if not isinstance(self.reduced, str | None):
             raise InputError(f"recipe: reduced must be a text, not {shown(self.reduced)}")
+        if self._knows_its_wishes and self.objective.wants_votes and self.first is None:
+            raise InputError("recipe: a term wants the votes of a first network: name its recipe, first.recipe")
+        if self._knows_its_wishes and self.first is not None and not self.objective.wants_votes:
+            raise InputError("recipe: no term wants the votes of a first network: leave `first` out")
         if self.images_per_step < 1:
             raise InputError(f"recipe: a batch of {self.batch} cannot be split into m={self.objective.m} slices")
+
+    @property
+    def _knows_its_wishes(self) -> bool:
+        """A part that was read without its code does not say what it wants."""
+        return not any(isinstance(part, Unopened) for part in (*self.objective.terms, self.objective.attack))
 
     @property
     def num_hyperparameters(self) -> int:

@@ -37,6 +37,12 @@ def reduced_recipe(recipe: Recipe, scale: float) -> Recipe:
         fraction=fraction if fraction < 1 else None,
         objective=replace(recipe.objective, terms=terms, attack=attack, ramp=share * recipe.objective.ramp),
         schedule=_schedule(recipe.schedule, share),
+        sampler=_shrunk(
+            recipe.sampler, start=lambda e: round(share * e), every=lambda e: e and max(1, round(share * e))
+        ),
+        first=_shrunk(
+            recipe.first, scale=lambda s: s * scale, votes=lambda n: min(n, max(_LEAST_VOTES, round(scale * n)))
+        ),
         reduced=f"scale {scale:g}: {epochs} of {recipe.epochs} epochs{images}",
     )
 

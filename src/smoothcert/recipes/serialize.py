@@ -13,14 +13,19 @@ from smoothcert.files.shown import one_line, shown
 from smoothcert.files.source import imported, is_spec, spec_of
 from smoothcert.noise import NOISES, Noise
 from smoothcert.objectives import TERMS, Attack, Objective, Term
+from smoothcert.recipes.easy_images import EasyImages
+from smoothcert.recipes.first_network import FirstNetwork
+from smoothcert.recipes.init import Init
 from smoothcert.recipes.muon import Muon
 from smoothcert.recipes.recipe import Recipe
+from smoothcert.recipes.sampler import Sampler
 from smoothcert.recipes.schedule import SCHEDULES, Schedule
 from smoothcert.recipes.source import Source
 from smoothcert.recipes.structure import Kinds, built, structure
 from smoothcert.recipes.unopened import Unopened
 
-KINDS: Kinds = {Noise: NOISES, Term: TERMS, Attack: ATTACKS, Schedule: SCHEDULES}
+SAMPLERS: dict[str, type[Sampler]] = {"easy_images": EasyImages}
+KINDS: Kinds = {Noise: NOISES, Term: TERMS, Attack: ATTACKS, Schedule: SCHEDULES, Sampler: SAMPLERS}
 """what a recipe holds by name"""
 # Fields younger than runs in use, and what those had.
 _UNSAID = {"damping": "image", "normalization": "standard", "precision": "float32", "ramp": 0.0}
@@ -29,7 +34,9 @@ _NEEDS = {
     Term: ("__call__",),
     Attack: ("__call__",),
     Schedule: ("factor",),
+    Sampler: ("draws_to_drop", "draws_to_weigh", "keeps", "weights"),
 }
+_NAMELESS = (Recipe, Objective, Muon, Source, FirstNetwork, Init)  # where there is one kind only
 _NORMS = (1, 2)
 _MOST = 2**53  # a larger whole number is no float
 
@@ -46,7 +53,7 @@ def to_dict(value: Any, full: bool = False) -> Any:
         return value
     if isinstance(value, Unopened):
         return {"kind": value.kind, **value.values}
-    kind = {} if isinstance(value, Recipe | Objective | Muon | Source) else {"kind": kind_of(value)}
+    kind = {} if isinstance(value, _NAMELESS) else {"kind": kind_of(value)}
     if is_spec(kind.get("kind")):
         return kind | _fields_of_own(kind["kind"], value)
     given = {f.name: getattr(value, f.name) for f in fields(value)}

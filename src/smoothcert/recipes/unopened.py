@@ -56,4 +56,5 @@ class Unopened:
     def _does_nothing(self, *_: object, **__: object) -> NoReturn:
         raise InputError(f"{self.kind} is code of somebody's own, which reading does not import")
 
+    draws_to_drop = draws_to_weigh = keeps = weights = _does_nothing
     __call__ = factor = fill = sample_like = radius = radius_from_error = _does_nothing

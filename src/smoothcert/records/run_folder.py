@@ -37,6 +37,16 @@ class RunFolder:
         return self.path / "train.jsonl"
 
     @property
+    def first(self) -> Path:
+        """run folder of the first network, where the recipe has one"""
+        return self.path / "first"
+
+    @property
+    def first_votes(self) -> Path:
+        """and its votes on the training images"""
+        return self.path / "first-votes.safetensors"
+
+    @property
     def certification_log(self) -> Path:
         return self.path / "certify.jsonl"
 

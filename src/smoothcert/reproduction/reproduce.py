@@ -27,6 +27,7 @@ from smoothcert.records.selection import Selection
 from smoothcert.reproduction.figure import panels
 from smoothcert.reproduction.gaps import DRAWS, gaps_of_runs
 from smoothcert.reproduction.plan import FIGURE_1, FIGURE_1_PANELS, Exhibit, Item, Task, exhibit, plan
+from smoothcert.training.count_votes import Votes
 from smoothcert.training.loop import Epoch, Step
 from smoothcert.training.train import train
 
@@ -96,7 +97,7 @@ def reproduce(
     procedure: Literal["paper", "curve", "adaptive"] | None = None,
     image: int = 8,
     **where: Unpack[Where],
-) -> Generator[Milestone | Step | Epoch | Certified, None, Reproduction]:
+) -> Generator[Milestone | Step | Epoch | Votes | Certified, None, Reproduction]:
     """Train and certify what is missing of a table, figure or set of recipes, and compare it with the paper.
 
     Called again, it goes on where it was stopped: a run whose log is complete, packed or not, is not touched, and needs
@@ -116,7 +117,7 @@ def reproduce(
         where: data, the folder of data sets; device, such as "cpu" or "cuda:1"; threads; workers, which decode pictures
 
     Returns:
-        work: iterate over its events (`Milestone`, `Step`, `Epoch`, `Certified`), or call `finish()`, which
+        work: iterate over its events (`Milestone`, `Step`, `Epoch`, `Votes`, `Certified`), or call `finish()`, which
             gives the `Reproduction` with its verdicts
 
     Example:
@@ -166,7 +167,7 @@ def reproduce(
     return Reproduction(tuple(done), results, skipped, verdicts, gaps, picture)
 
 
-def _train(task: Task, where: Where) -> Generator[Milestone | Step | Epoch, None, None]:
+def _train(task: Task, where: Where) -> Generator[Milestone | Step | Epoch | Votes, None, None]:
     """Only as far as it is not done yet; a folder of another recipe is refused."""
     run = RunFolder(task.folder)
     run.claim(task.recipe)

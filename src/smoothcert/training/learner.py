@@ -9,12 +9,13 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from smoothcert.models.network import declared
 from smoothcert.recipes import Recipe
 from smoothcert.training.optimizer import Optimizers
+from smoothcert.training.sample import Sample
 
-_PARTS = ("model.", "optimizer.", "average.")
+_PARTS = ("model.", "optimizer.", "average.", "sampler.")
 
 
 class Learner:
-    """f, its optimisers, and the average of its weights where the recipe asks for one."""
+    """f, its optimisers, and what the recipe asks for besides: the average of its weights, the images it is shown."""
 
     def __init__(self, recipe: Recipe, f: nn.Module) -> None:
         self.f = f
@@ -23,6 +24,8 @@ class Learner:
         self.average: AveragedModel | None = None
         if recipe.ema is not None:
             self.average = AveragedModel(f, multi_avg_fn=get_ema_multi_avg_fn(recipe.ema), use_buffers=True)
+        self.sample: Sample | None = None
+        """None: all images, as long as no sampler has looked at them"""
         self.trained = in_precision(f, recipe.precision)
         """f as training computes it"""
         self.tested = in_precision(self.kept, recipe.precision)
@@ -47,20 +50,23 @@ class Learner:
     def state(self) -> dict[str, Tensor]:
         """All that must be saved, by name."""
         average = self.average.state_dict() if self.average else {}
-        parts = (self.f.state_dict(), self.optimizers.state(), average)
+        sample = self.sample.state() if self.sample else {}
+        parts = (self.f.state_dict(), self.optimizers.state(), average, sample)
         return {prefix + name: t for prefix, part in zip(_PARTS, parts, strict=True) for name, t in part.items()}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """What `state` gave; RuntimeError where names or shapes are others."""
-        model, optimizer, average = (
+        model, optimizer, average, sample = (
             {name.removeprefix(prefix): t for name, t in state.items() if name.startswith(prefix)} for prefix in _PARTS
         )
-        if len(model) + len(optimizer) + len(average) < len(state) or (average and not self.average):
+        known = sum(map(len, (model, optimizer, average, sample)))
+        if known < len(state) or (average and not self.average) or not sample.keys() <= {"kept", "weights"}:
             raise RuntimeError("tensors of no known name")
         self.f.load_state_dict(model)
         if self.average:
             self.average.load_state_dict(average)
         self.optimizers.restore(optimizer)
+        self.sample = Sample(**sample) if sample else None
 
 
 class _Bfloat16(nn.Module):

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,19 @@ from smoothcert.machine.precision import require_precision
 from smoothcert.models.network import declared
 from smoothcert.noise.stream import generator_for
 from smoothcert.recipes import Recipe, to_dict
+from smoothcert.recipes.recipe_of_first import recipe_of_first
 from smoothcert.recipes.source import with_sources
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import PHASES, write_training_log
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
+from smoothcert.training.count_votes import Votes
+from smoothcert.training.finished_run import FinishedRun
+from smoothcert.training.first_votes import describe_first, first_votes
 from smoothcert.training.learner import Learner
+from smoothcert.training.look import look
+from smoothcert.training.sample import Sample
 from smoothcert.training.seeded import seeded
+from smoothcert.training.start import Start
 from smoothcert.training.stopwatch import Stopwatch, peak_memory
 from smoothcert.training.team import Team
 from smoothcert.training.try_out import try_out
@@ -81,16 +89,24 @@ def train_on(
     test_set: ImageSet,
     device: torch.device,
     team: Team | None = None,
-) -> Iterator[Step | Epoch]:
+    start: Start | None = None,
+    first: FinishedRun | None = None,
+) -> Iterator[Step | Epoch | Votes]:
     """Train until the recipe's last epoch, going on from the folder's checkpoint; at the end write the model.
 
     Killed at any instant and called again it ends with the same weights, bit for bit on one kind of machine. In a team
     all processes call it; only the first reads and writes the folder. While it is iterated the folder is locked: a
     second caller gets InputError.
+
+    f starts with the weights of `start`, which the recipe's `init` must name. Where the recipe has a first network, it
+    is the run `first`, or is trained in the same way before this one, in a folder within the folder.
     """
     require_precision(recipe.precision, device)
     team, recipe = team or Team(), with_sources(recipe)
+    _require_given(recipe, start, first)
     network = build_network(recipe, train_set.num_classes)
+    if start is not None:
+        network.load_state_dict(start.weights)
     try_out(recipe, network, train_set)
     run, description, writes = RunFolder(folder), to_dict(recipe), team.place.first
     with sole_owner(folder, "train") if writes else contextlib.nullcontext():
@@ -109,8 +125,16 @@ def train_on(
         if writes and position.epoch < recipe.epochs:
             run.model.unlink(missing_ok=True)  # of no training that this folder still knows
         train_set, test_set = train_set.to(device), test_set.to(device)
+        used, votes = used_images(recipe, len(train_set)), None
+        if recipe.first is not None and position.epoch < recipe.epochs:
+            trained = partial(_train_first, train_set=train_set, test_set=test_set, device=device, team=team)
+            votes = yield from first_votes(recipe, run, train_set, used, trained, first, team)
         while position.epoch < recipe.epochs:
-            yield from _rest_of_epoch(recipe, run, learner, train_set, position, team)
+            if position.step == 0:  # later a checkpoint has what was found
+                begun = time.perf_counter()
+                learner.sample = yield from look(recipe, learner, train_set, position.epoch, used, team)
+                position.seconds += time.perf_counter() - begun
+            yield from _rest_of_epoch(recipe, run, learner, train_set, position, team, votes)
             _close_epoch(recipe, learner, test_set, position, device)
             if writes:
                 save_checkpoint(run.checkpoint, learner, position, description)
@@ -134,7 +158,27 @@ def train_on(
                 about["input_shape"] = train_set.shape  # which it need not say itself
             if recipe.ema is not None:
                 about["weights"] = f"exponential moving average, decay {recipe.ema} per step"
+            if recipe.first is not None:
+                about["first"] = describe_first(run)
             save_weights(run.model, learner.weights(), about)
+
+
+def _require_given(recipe: Recipe, start: Start | None, first: FinishedRun | None) -> None:
+    """The weights that the recipe names were given, and no others."""
+    if recipe.init != (start and start.init):
+        name = recipe.init.name if recipe.init else "none"
+        raise InputError(f"the recipe starts from given weights ({name}): name those with --init")
+    if recipe.first is not None:
+        recipe_of_first(recipe, recipe.first)
+        if recipe.first.sha256 != (first and first.sha256):
+            digest = f"{recipe.first.sha256}"[:12]
+            raise InputError(f"the recipe's first network is a given run (sha256 {digest}…): name it with --first")
+
+
+def _train_first(
+    recipe: Recipe, folder: Path, train_set: ImageSet, test_set: ImageSet, device: torch.device, team: Team
+) -> Iterator[Step | Epoch | Votes]:
+    yield from train_on(recipe, folder, train_set, test_set, device, team)
 
 
 def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
@@ -145,11 +189,17 @@ def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
 
 
 def _rest_of_epoch(
-    recipe: Recipe, run: RunFolder, learner: Learner, data: ImageSet, position: Position, team: Team
+    recipe: Recipe,
+    run: RunFolder,
+    learner: Learner,
+    data: ImageSet,
+    position: Position,
+    team: Team,
+    votes: Tensor | None,
 ) -> Iterator[Step]:
     """The steps from `position` to the end of its epoch."""
     device, epoch, f = data.labels.device, position.epoch, learner.trained
-    steps = step_indices(recipe, len(data), epoch)
+    steps = step_indices(recipe, len(data), epoch, learner.sample)
     sums = {name: torch.tensor(total, device=device) for name, total in position.sums.items()}
     stopwatch, pause = Stopwatch(device), _SECONDS_BETWEEN_CHECKPOINTS
     shares = [team.share(len(step)) for step in steps]
@@ -166,7 +216,8 @@ def _rest_of_epoch(
         share, moment = shares[step], epoch + step / len(steps)
         objective = recipe.objective.at(moment)
         with seeded(device, recipe.seed, "step", epoch, step):
-            views = objective.views(f, x, y, generator, within=(share.start, share.total))
+            rows = None if votes is None else votes[mine[step].to(device)]
+            views = objective.views(f, x, y, generator, within=(share.start, share.total), votes=rows)
             stopwatch.lap("attack")
             charges = objective.charge(f, views, y)
             f.zero_grad()
@@ -193,12 +244,16 @@ def _rest_of_epoch(
         yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums, recipe.epochs)
 
 
-def step_indices(recipe: Recipe, images: int, epoch: int) -> list[Tensor]:
-    """The images of each optimiser step: a shuffled epoch in batches, each cut by m where the recipe says so."""
+def used_images(recipe: Recipe, images: int) -> Tensor:
+    """All, or the recipe's fraction of them, evenly spaced: a set may be sorted by class."""
     used = images if recipe.fraction is None else max(1, round(recipe.fraction * images))
-    order = torch.randperm(used, generator=generator_for(torch.device("cpu"), recipe.seed, "order", epoch))
-    if used < images:
-        order = order * images // used  # evenly spaced: a set may be sorted by class
+    return torch.arange(used) * images // used
+
+
+def step_indices(recipe: Recipe, images: int, epoch: int, sample: Sample | None = None) -> list[Tensor]:
+    """The images of each optimiser step: a shuffled epoch in batches, each cut by m where the recipe says so."""
+    sample = sample or Sample(used_images(recipe, images))
+    order = sample.order(generator_for(torch.device("cpu"), recipe.seed, "order", epoch))
     if not recipe.split_batch:
         return list(order.split(recipe.batch))
     # As the released code: m slices of ⌊batch / m⌋ images, and what is left of a batch is not seen in this epoch.
@@ -223,6 +278,8 @@ def _close_epoch(
         "images_per_second": round(images / position.seconds, 1),
         **peak_memory(device),
     }
+    if learner.sample is not None:
+        row["images_kept"] = len(learner.sample.kept)
     position.start_next_epoch(row)
 
 

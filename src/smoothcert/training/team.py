@@ -49,6 +49,10 @@ class Team:
         """Everybody goes on from where the first process is."""
         return position
 
+    def from_first(self, tensor: Tensor) -> Tensor:
+        """The first process's values, for everybody; all give a tensor of the same shape and type."""
+        return tensor
+
     def add_gradients(self, f: nn.Module) -> None:
         """∇ of the whole batch's loss, from the shares'."""
 
@@ -75,9 +79,9 @@ class Processes(Team):
     def agree(self, learner: Learner, position: Position) -> Position:
         optimizers, state = learner.optimizers, learner.optimizers.state()
         counters = {name: float(t) if t.ndim == 0 else None for name, t in state.items()}
-        word = [(position, counters)]
+        word = [(position, counters, learner.sample)]
         distributed.broadcast_object_list(word)
-        position, counters = word[0]
+        position, counters, learner.sample = word[0]
         averaged = learner.average.state_dict() if learner.average else {}
         for tensor in (*learner.f.state_dict().values(), *averaged.values()):
             tensor.copy_(_from_first(tensor))
@@ -86,6 +90,9 @@ class Processes(Team):
             state[name] = _from_first(like.detach()) if counter is None else torch.tensor(counter)
         optimizers.restore(state)
         return position
+
+    def from_first(self, tensor: Tensor) -> Tensor:
+        return _from_first(tensor)
 
     def add_gradients(self, f: nn.Module) -> None:
         """One sum over one buffer whose layout never changes.

@@ -15,7 +15,10 @@ from smoothcert.machine.work import work
 from smoothcert.recipes import Recipe, find_recipe
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
+from smoothcert.training.count_votes import Votes
+from smoothcert.training.first_votes import read_first
 from smoothcert.training.loop import Epoch, Step, train_on
+from smoothcert.training.start import read_start
 from smoothcert.training.team import joined
 
 
@@ -43,8 +46,10 @@ def train(
     out: str | os.PathLike[str],
     *,
     seed: int | None = None,
+    init: str | os.PathLike[str] | None = None,
+    first: str | os.PathLike[str] | None = None,
     **where: Unpack[Where],
-) -> Generator[Step | Epoch, None, TrainedRun]:
+) -> Generator[Step | Epoch | Votes, None, TrainedRun]:
     """Train a recipe into a run folder; called again, it goes on where it was stopped.
 
     A run that was stopped ends with the same weights as one that was not, bit for bit on one kind of machine. While it
@@ -54,10 +59,12 @@ def train(
         recipe: a recipe, its name as in `smoothcert recipes`, or a .toml or .json file of one
         out: run folder: recipe.json, the checkpoint, train.jsonl, and at the end model.safetensors
         seed: decides initial weights, order and noise (default: the recipe's, which is 0)
+        init: run folder or weights to start from instead of fresh ones; the network must be the recipe's
+        first: a finished run that is the recipe's first network, where it has one (default: it is trained in out/first)
         where: data, the folder of data sets; device, such as "cpu" or "cuda:1"; threads; workers, which decode pictures
 
     Returns:
-        work: iterate over its events (`Step`, `Epoch`), or call `finish()`, which gives the `TrainedRun`
+        work: iterate over its events (`Step`, `Epoch`, `Votes`), or call `finish()`, which gives the `TrainedRun`
 
     Example:
         >>> import tempfile
@@ -74,6 +81,9 @@ def train(
     train_set, test_set = (
         load(chosen.data, split, where.get("data"), where.get("workers")) for split in splits(chosen.held_out)
     )
+    start = None if init is None else read_start(Path(init), chosen, train_set.num_classes)
+    chosen = chosen if start is None else start.of(chosen)
+    chosen, given = (chosen, None) if first is None else read_first(Path(first), chosen)
     with joined(here, device) as team:
-        yield from train_on(chosen, folder, train_set, test_set, device, team)
+        yield from train_on(chosen, folder, train_set, test_set, device, team, start, given)
     return TrainedRun(folder, chosen, tuple(read_training_log(RunFolder(folder).training_log)) if here.first else ())

@@ -23,7 +23,16 @@ from smoothcert.training.seeded import seeded
 
 Result = TypeVar("Result")
 _OURS, _TORCH = Path(__file__).parents[1], f"{os.sep}torch{os.sep}"
-_TAKEN = {"epoch", "lr", "images", "noisy_accuracy", "test_noisy_accuracy", "seconds", "images_per_second"}
+_TAKEN = {
+    "epoch",
+    "lr",
+    "images",
+    "noisy_accuracy",
+    "test_noisy_accuracy",
+    "seconds",
+    "images_per_second",
+    "images_kept",
+}
 """columns of a training log: no term may have such a name"""
 
 

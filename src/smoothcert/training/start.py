@@ -1,0 +1,76 @@
+"""Fine-tuning: a training that starts from given weights instead of those of its seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from smoothcert.errors import InputError
+from smoothcert.files.source import is_spec
+from smoothcert.interchange.factory import network_of
+from smoothcert.interchange.foreign_checkpoint import fill_factory, import_checkpoint
+from smoothcert.recipes import Init, Recipe
+from smoothcert.training.finished_run import FinishedRun, read_finished
+
+
+@dataclass(frozen=True)
+class Start:
+    """The weights that f has before the first step, by the names of its state, and where they come from."""
+
+    init: Init
+    weights: dict[str, Tensor]
+
+    def of(self, recipe: Recipe) -> Recipe:
+        """The recipe that starts from these weights; InputError where it names others."""
+        if recipe.init is not None and recipe.init.sha256 != self.init.sha256:
+            raise InputError(
+                f"--init: the recipe starts from {recipe.init.name} (sha256 {recipe.init.sha256[:12]}…), and these are "
+                f"other weights (sha256 {self.init.sha256[:12]}…)"
+            )
+        return replace(recipe, init=recipe.init or self.init)
+
+
+def read_start(path: Path, recipe: Recipe, num_classes: int) -> Start:
+    """From a run folder, its weights file, or a checkpoint of somebody else's that fits the recipe's network.
+
+    Nothing in the file is executed. A checkpoint must have the network of the recipe, its classes and its
+    normalization; what a .pth file does not say of the last is believed.
+    """
+    name = path.resolve().name
+    if path.is_dir() or (path.suffix == ".safetensors" and _is_ours(path)) or not path.exists():
+        run = read_finished(path)
+        _require_fit(run, recipe, num_classes)
+        f = network_of(recipe.model)(num_classes, recipe.normalization)
+        return Start(Init(name, run.sha256), _filled(path, recipe, f, run.weights))
+    if is_spec(recipe.model):
+        foreign = fill_factory(path, recipe.model, network_of(recipe.model)(num_classes, recipe.normalization))
+    else:
+        foreign = import_checkpoint(path, recipe.model, num_classes, recipe.normalization)
+    return Start(Init(name, foreign.about["sha256"]), foreign.f.state_dict())
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        with safe_open(path, "pt") as file:
+            return "smoothcert" in (file.metadata() or {})
+    except (SafetensorError, OSError):
+        return True  # whose reader says what is wrong with it
+
+
+def _require_fit(run: FinishedRun, recipe: Recipe, num_classes: int) -> None:
+    asked = {"model": recipe.model, "num_classes": num_classes, "normalization": recipe.normalization}
+    for key, wanted in asked.items():
+        if run.about[key] != wanted:
+            raise InputError(f"{run.path}: has {key} {run.about[key]}, but the recipe has {wanted}: change one")
+
+
+def _filled(path: Path, recipe: Recipe, f: nn.Module, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The state of f with these weights, each in the type that f has."""
+    try:
+        f.load_state_dict(weights)
+    except RuntimeError as error:
+        raise InputError(f"{path}: does not fit {recipe.model}: {' '.join(str(error).split())[:200]}") from error
+    return f.state_dict()
