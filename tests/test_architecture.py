@@ -25,7 +25,7 @@ MAY_USE = {
     "objectives": {"noise", "models"},
     "recipes": {"noise", "objectives", "attacks", "paper", "files", "machine"},
     "records": {"recipes", "procedures", "noise", "files", "machine"},
-    "training": {"records", "recipes", "noise", "models", "interchange", "data", "files", "machine"},
+    "training": {"records", "recipes", "objectives", "noise", "models", "interchange", "data", "files", "machine"},
     "certification": {
         "records",
         "recipes",

@@ -23,6 +23,8 @@ class Train:
     """name of a recipe, such as mnist5k/consistency/0.50, or a .toml or .json file of one"""
     out: Path | None = None
     """run folder (default: runs/RECIPE-seedN)"""
+    classifier: str | None = None
+    """of a denoiser that is trained for one: its run folder, or a model as certify takes it"""
     seed: int = 0
     """decides initial weights, order and noise"""
     progress: Progress = "auto"
@@ -39,8 +41,11 @@ class Train:
         is_file = self.recipe.endswith((".json", ".toml"))
         name = Path(self.recipe).stem if is_file else real_name(self.recipe)
         folder = self.out or Path("runs") / self.variant.run_name(name, self.seed)
-        run = shown(train(recipe, folder, seed=self.seed, **self.machine.where()), folder.name, self.progress)
+        training = train(recipe, folder, seed=self.seed, classifier=self.classifier, **self.machine.where())
+        run = shown(training, folder.name, self.progress)
         if place().first:
             marked = f"  reduced run ({recipe.reduced})" if recipe.reduced else ""
-            accuracy = f"noisy test accuracy {100 * run.noisy_accuracy:.1f}%"
-            print(f"{folder}  {recipe.epochs} epochs  {accuracy}{marked}  (next: smoothcert certify {folder})")
+            use = f"CLASSIFIER --denoiser {folder}" if recipe.objective.task != "classify" else f"{folder}"
+            if recipe.objective.noise is None and recipe.objective.task == "classify":
+                use += " --sigma 0.25"  # which it does not know
+            print(f"{folder}  {recipe.epochs} epochs  {run.tested}{marked}  (next: smoothcert certify {use})")

@@ -2,8 +2,12 @@
 
 from smoothcert.objectives.consistency import Consistency, MeanSquared
 from smoothcert.objectives.cross_entropy import CrossEntropy
+from smoothcert.objectives.denoising import Denoising, Through
+from smoothcert.objectives.goal import Charging, Goal
 from smoothcert.objectives.macer import MACER
+from smoothcert.objectives.noise_prediction import NoisePrediction
 from smoothcert.objectives.objective import Attack, Objective
+from smoothcert.objectives.plain import Plain
 from smoothcert.objectives.stability import Stability
 from smoothcert.objectives.term import Term
 
@@ -15,4 +19,29 @@ TERMS: dict[str, type[Term]] = {
     "macer": MACER,
 }
 
-__all__ = ["MACER", "TERMS", "Attack", "Consistency", "CrossEntropy", "MeanSquared", "Objective", "Stability", "Term"]
+GOALS: dict[str | None, type[Goal]] = {
+    None: Objective,
+    "plain": Plain,
+    "denoising": Denoising,
+    "noise_prediction": NoisePrediction,
+}
+"""by their `kind` in a recipe; without one it is an objective under one noise, as in all recipes that are older"""
+
+__all__ = [
+    "GOALS",
+    "MACER",
+    "TERMS",
+    "Attack",
+    "Charging",
+    "Consistency",
+    "CrossEntropy",
+    "Denoising",
+    "Goal",
+    "MeanSquared",
+    "NoisePrediction",
+    "Objective",
+    "Plain",
+    "Stability",
+    "Term",
+    "Through",
+]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from smoothcert.errors import InputError
 from smoothcert.noise import AnyGaussian, Noise
 from smoothcert.objectives.eval_mode import eval_mode
+from smoothcert.objectives.goal import Task
+from smoothcert.objectives.layout import laid_out
 from smoothcert.objectives.term import Term, declared, term_name
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ class Charges:
     def loss(self) -> Tensor:
         return sum(self.terms.values())  # type: ignore[return-value]
 
+    def seen(self, y: Tensor) -> dict[str, Tensor]:
+        """The share of noisy views that f gets right."""
+        return {"noisy_accuracy": (self.logits.argmax(-1) == y).float().mean()}
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -73,6 +79,8 @@ class Objective:
     m: int = 1
     attack: Attack | None = None
     ramp: float = 0.0
+    task: ClassVar[Task] = "classify"
+    about: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         if not 0 <= self.ramp < math.inf:
@@ -98,6 +106,11 @@ class Objective:
     def wants_clean(self) -> bool:
         """Whether a term is charged for the image without noise too."""
         return any(declared(term).wants_clean for term in self.terms)
+
+    @property
+    def law(self) -> str:
+        """Its noise in two words, such as Gaussian 0.5."""
+        return f"{type(self.noise).__name__} {self.noise.scale:g}"
 
     @property
     def knobs(self) -> tuple[str, ...]:
@@ -217,15 +230,33 @@ class Objective:
         charges = {term_name(t): t(both if declared(t).wants_clean else noisy, y).mean() for t in self.terms}
         return Charges(charges, noisy)
 
+    def watch(
+        self, f: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, generator: torch.Generator | None = None
+    ) -> dict[str, Tensor]:
+        """How many images f gets right under one noise draw: what is watched of test images.
+
+        Args:
+            f: the network
+            x: (B, …) images
+            y: (B,) labels
+            generator: draws the noise; None: torch's own
+
+        Returns:
+            {"noisy_accuracy": their number}
+
+        Example:
+            >>> import torch
+            >>> from smoothcert import CrossEntropy, Gaussian
+            >>> x, y = torch.zeros(3, 1, 2, 2), torch.tensor([0, 1, 2])
+            >>> nearly_none = Objective(Gaussian(1e-9), (CrossEntropy(),))
+            >>> nearly_none.watch(lambda x: torch.eye(3), x, y)
+            {'noisy_accuracy': tensor(3)}
+        """
+        return {"noisy_accuracy": (f(x + self.noise.sample_like(x, generator)).argmax(1) == y).sum()}
+
 
 def _logits(f: Callable[[Tensor], Tensor], views: Tensor) -> Tensor:  # (n, B, …) → (n, B, K)
-    inputs = views.flatten(0, 1)
-    from smoothcert.models.network import declared as declared_of
-
-    memory_format = declared_of(f).memory_format
-    if memory_format is not None and inputs.dim() == 4:
-        # The noise was drawn in the order of the axes, so it is the same for every memory format.
-        inputs = inputs.contiguous(memory_format=memory_format)
+    inputs = laid_out(f, views.flatten(0, 1))
     return f(inputs).unflatten(0, (views.shape[0], views.shape[1]))
 
 

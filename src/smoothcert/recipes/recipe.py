@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
 from smoothcert.machine.precision import PRECISIONS
-from smoothcert.objectives import Objective
+from smoothcert.objectives import Goal
 from smoothcert.recipes.muon import Muon
 from smoothcert.recipes.schedule import Schedule
 from smoothcert.recipes.source import Source
@@ -21,7 +21,7 @@ class Recipe:
 
     data: str
     model: str
-    objective: Objective
+    objective: Goal
     epochs: int
     lr: float
     schedule: Schedule

@@ -28,8 +28,9 @@ def with_sources(recipe: Recipe) -> Recipe:
     from smoothcert.recipes.serialize import kind_of
 
     objective = recipe.objective
-    parts = [objective.noise, *objective.terms, *([objective.attack] if objective.attack else []), recipe.schedule]
-    names = [name for name in (recipe.model, *map(kind_of, parts)) if is_spec(name)]
+    parts = (objective.noise, *objective.terms, objective.attack, recipe.schedule)
+    named = (recipe.model, *(kind_of(part) for part in parts if part is not None))
+    names = [name for name in named if is_spec(name)]
     found = {module: sha256_of(module) for module in sorted({name.partition(":")[0] for name in names})}
     for source in recipe.sources or ():
         if found.get(source.module, source.sha256) != source.sha256:

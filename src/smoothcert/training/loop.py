@@ -21,18 +21,22 @@ from smoothcert.files.writing import sole_owner
 from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.weights import save_weights
 from smoothcert.machine.precision import require_precision
+from smoothcert.models import build_denoiser
 from smoothcert.models.network import declared
 from smoothcert.noise.stream import generator_for
+from smoothcert.objectives import Charging
 from smoothcert.recipes import Recipe, to_dict
 from smoothcert.recipes.source import with_sources
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import PHASES, write_training_log
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
+from smoothcert.training.frozen_classifier import FrozenClassifier, goal_of
 from smoothcert.training.learner import Learner
 from smoothcert.training.seeded import seeded
 from smoothcert.training.stopwatch import Stopwatch, peak_memory
 from smoothcert.training.team import Team
 from smoothcert.training.try_out import try_out
+from smoothcert.training.watched import in_words, is_watched
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 _SHARE_OF_TIME_FOR_CHECKPOINTS = 0.05
@@ -61,10 +65,9 @@ class Step:
     def __str__(self) -> str:
         images = float(self.sums["images"])
         means = {name: float(total) / images for name, total in self.sums.items() if name != "images"}
-        accuracy = means.pop("noisy_accuracy")
-        losses = "  ".join(f"{name} {mean:.3f}" for name, mean in means.items())
+        losses = "  ".join(f"{name} {mean:.3f}" for name, mean in means.items() if not is_watched(name))
         speed = f"{self.images_per_second:,.0f} images/s"
-        return f"epoch {self.epoch + 1}  {losses}  noisy acc {100 * accuracy:.1f}%  {speed}"
+        return f"epoch {self.epoch + 1}  {losses}  {in_words(means)}  {speed}"
 
 
 @dataclass(frozen=True)
@@ -81,17 +84,20 @@ def train_on(
     test_set: ImageSet,
     device: torch.device,
     team: Team | None = None,
+    classifier: FrozenClassifier | None = None,
 ) -> Iterator[Step | Epoch]:
     """Train until the recipe's last epoch, going on from the folder's checkpoint; at the end write the model.
 
     Killed at any instant and called again it ends with the same weights, bit for bit on one kind of machine. In a team
     all processes call it; only the first reads and writes the folder. While it is iterated the folder is locked: a
-    second caller gets InputError.
+    second caller gets InputError. A denoiser may be trained for a `classifier`.
     """
     require_precision(recipe.precision, device)
     team, recipe = team or Team(), with_sources(recipe)
-    network = build_network(recipe, train_set.num_classes)
-    try_out(recipe, network, train_set)
+    recipe = recipe if classifier is None else classifier.of(recipe)
+    goal = goal_of(recipe, classifier, device)
+    network = build_network(recipe, train_set.num_classes, train_set.shape[0])
+    try_out(recipe, network, train_set, goal)
     run, description, writes = RunFolder(folder), to_dict(recipe), team.place.first
     with sole_owner(folder, "train") if writes else contextlib.nullcontext():
         if writes:
@@ -110,8 +116,8 @@ def train_on(
             run.model.unlink(missing_ok=True)  # of no training that this folder still knows
         train_set, test_set = train_set.to(device), test_set.to(device)
         while position.epoch < recipe.epochs:
-            yield from _rest_of_epoch(recipe, run, learner, train_set, position, team)
-            _close_epoch(recipe, learner, test_set, position, device)
+            yield from _rest_of_epoch(recipe, goal, run, learner, train_set, position, team)
+            _close_epoch(recipe, goal, learner, test_set, position, device)
             if writes:
                 save_checkpoint(run.checkpoint, learner, position, description)
                 write_training_log(run.training_log, position.history)
@@ -129,23 +135,32 @@ def train_on(
                 "dataset": recipe.data,
                 "data_fingerprint": train_set.fingerprint,
                 "environment": environment(),
+                **recipe.objective.about,
             }
-            if is_spec(recipe.model):
+            if is_spec(recipe.model) or recipe.objective.task != "classify":
                 about["input_shape"] = train_set.shape  # which it need not say itself
             if recipe.ema is not None:
                 about["weights"] = f"exponential moving average, decay {recipe.ema} per step"
             save_weights(run.model, learner.weights(), about)
 
 
-def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
-    """The recipe's network with the initial weights of its seed; torch's global generator is left as it was."""
-    make = network_of(recipe.model)
+def build_network(recipe: Recipe, num_classes: int, channels: int = 1) -> nn.Module:
+    """The recipe's network with the initial weights of its seed; torch's global generator is left as it was.
+
+    A classifier is made for that many classes, a denoiser of ours for images of that many channels.
+    """
+    task = recipe.objective.task
+    classifies = task == "classify" or is_spec(recipe.model)
+    make = network_of(recipe.model) if classifies else lambda *_: build_denoiser(recipe.model, channels)
     with seeded(torch.device("cpu"), recipe.seed, "init"):
-        return make(num_classes, recipe.normalization)
+        network = make(num_classes, recipe.normalization)
+    if getattr(network, "task", task) != task:
+        raise InputError(f"{recipe.model} is a network to {network.task}, and the recipe's objective to {task}")
+    return network
 
 
 def _rest_of_epoch(
-    recipe: Recipe, run: RunFolder, learner: Learner, data: ImageSet, position: Position, team: Team
+    recipe: Recipe, goal: Charging, run: RunFolder, learner: Learner, data: ImageSet, position: Position, team: Team
 ) -> Iterator[Step]:
     """The steps from `position` to the end of its epoch."""
     device, epoch, f = data.labels.device, position.epoch, learner.trained
@@ -164,7 +179,7 @@ def _rest_of_epoch(
         stopwatch.lap("data")
         generator = generator_for(device, recipe.seed, "train", epoch, step)
         share, moment = shares[step], epoch + step / len(steps)
-        objective = recipe.objective.at(moment)
+        objective = goal.at(moment)
         with seeded(device, recipe.seed, "step", epoch, step):
             views = objective.views(f, x, y, generator, within=(share.start, share.total))
             stopwatch.lap("attack")
@@ -174,7 +189,7 @@ def _rest_of_epoch(
         team.add_gradients(f)
         learner.step(recipe.schedule.factor(moment, recipe.epochs))
         stopwatch.lap("descent")
-        means = charges.terms | {"noisy_accuracy": (charges.logits.argmax(-1) == y).float().mean()}
+        means = charges.terms | charges.seen(y)
         shared = team.add(share.weight * torch.stack([mean.detach() for mean in means.values()]))
         totals = dict(zip(means, shared * share.total, strict=True)) | {"images": torch.tensor(float(share.total))}
         for name, total in totals.items():
@@ -208,7 +223,7 @@ def step_indices(recipe: Recipe, images: int, epoch: int) -> list[Tensor]:
 
 
 def _close_epoch(
-    recipe: Recipe, learner: Learner, test_set: ImageSet, position: Position, device: torch.device
+    recipe: Recipe, goal: Charging, learner: Learner, test_set: ImageSet, position: Position, device: torch.device
 ) -> None:
     """Add the epoch's row to the history and move to the start of the next."""
     images = position.sums.pop("images")
@@ -217,7 +232,7 @@ def _close_epoch(
         "epoch": position.epoch + 1,
         "lr": recipe.lr * recipe.schedule.factor(position.epoch, recipe.epochs),
         **{name: total / images for name, total in position.sums.items()},
-        "test_noisy_accuracy": noisy_accuracy(recipe, learner.tested, test_set, position.epoch, device),
+        **watch(recipe, goal, learner.tested, test_set, position.epoch, device),
         "seconds": round(position.seconds, 4),
         **{f"seconds_{p}": round(position.seconds * position.phases.get(p, 0.0) / measured, 4) for p in PHASES},
         "images_per_second": round(images / position.seconds, 1),
@@ -227,17 +242,18 @@ def _close_epoch(
 
 
 @torch.inference_mode()
-def noisy_accuracy(
-    recipe: Recipe, f: nn.Module, test_set: ImageSet, epoch: int, device: torch.device, most: int = 1000
-) -> float:
-    """Share of about `most` evenly spaced test images that f gets right under one noise draw: to watch by."""
+def watch(
+    recipe: Recipe, goal: Charging, f: nn.Module, test_set: ImageSet, epoch: int, device: torch.device, most: int = 1000
+) -> dict[str, float]:
+    """Means over about `most` evenly spaced test images under one noise draw, by their column, as test_mse."""
     f.eval()
     generator = generator_for(device, recipe.seed, "watch", epoch)
     indices = torch.arange(0, len(test_set), max(1, len(test_set) // most))
-    hits = 0
+    totals: dict[str, float] = {}
     for x, y in test_set.batches(indices.split(recipe.batch)):
-        hits += int((f(x + recipe.objective.noise.sample_like(x, generator)).argmax(1) == y).sum())
-    return hits / len(indices)
+        for name, total in goal.watch(f, x, y, generator).items():
+            totals[name] = totals.get(name, 0.0) + float(total)
+    return {f"test_{name}": total / len(indices) for name, total in totals.items()}
 
 
 def refuse_divergence(position: Position) -> None:

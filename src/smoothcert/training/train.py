@@ -15,8 +15,10 @@ from smoothcert.machine.work import work
 from smoothcert.recipes import Recipe, find_recipe
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
+from smoothcert.training.frozen_classifier import read_classifier
 from smoothcert.training.loop import Epoch, Step, train_on
 from smoothcert.training.team import joined
+from smoothcert.training.watched import tested_in_words
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,13 @@ class TrainedRun(os.PathLike[str]):
 
     @property
     def noisy_accuracy(self) -> float:
-        """Share of test images that f gets right under one noise draw, after the last epoch."""
+        """Of a classifier: the share of test images that f gets right under one noise draw, after the last epoch."""
         return float(self.epochs[-1]["test_noisy_accuracy"])
+
+    @property
+    def tested(self) -> str:
+        """How good it is on test images after the last epoch, in words."""
+        return tested_in_words(self.epochs[-1])
 
 
 @work
@@ -43,6 +50,7 @@ def train(
     out: str | os.PathLike[str],
     *,
     seed: int | None = None,
+    classifier: str | os.PathLike[str] | None = None,
     **where: Unpack[Where],
 ) -> Generator[Step | Epoch, None, TrainedRun]:
     """Train a recipe into a run folder; called again, it goes on where it was stopped.
@@ -54,6 +62,7 @@ def train(
         recipe: a recipe, its name as in `smoothcert recipes`, or a .toml or .json file of one
         out: run folder: recipe.json, the checkpoint, train.jsonl, and at the end model.safetensors
         seed: decides initial weights, order and noise (default: the recipe's, which is 0)
+        classifier: of a denoiser that is trained for one: a run folder, or a model as `certify_run` takes it
         where: data, the folder of data sets; device, such as "cpu" or "cuda:1"; threads; workers, which decode pictures
 
     Returns:
@@ -74,6 +83,8 @@ def train(
     train_set, test_set = (
         load(chosen.data, split, where.get("data"), where.get("workers")) for split in splits(chosen.held_out)
     )
+    through = None if classifier is None else read_classifier(classifier, train_set)
+    chosen = chosen if through is None else through.of(chosen)
     with joined(here, device) as team:
-        yield from train_on(chosen, folder, train_set, test_set, device, team)
+        yield from train_on(chosen, folder, train_set, test_set, device, team, through)
     return TrainedRun(folder, chosen, tuple(read_training_log(RunFolder(folder).training_log)) if here.first else ())
