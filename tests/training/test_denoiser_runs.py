@@ -84,7 +84,8 @@ def test_the_squared_error_falls_below_that_of_the_filter_it_starts_as(tmp_path:
     rows = read_training_log(tmp_path / "train.jsonl")
     assert rows[-1]["mse"] == rows[-1]["squared_error"] < 0.7 * rows[0]["mse"]
     x, y = TEST.batch(torch.arange(len(TEST)))
-    filtered = Denoising((0.5,)).watch(build_network(recipe, 10), x, y, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        filtered = Denoising((0.5,)).watch(build_network(recipe, 10), x, y, torch.Generator().manual_seed(0))
     assert rows[-1]["test_mse"] < 0.7 * float(filtered["mse"]) / len(TEST)
     assert "noisy_accuracy" not in rows[0] and "test_noisy_accuracy" not in rows[0]
 
@@ -136,13 +137,37 @@ def test_what_is_no_classifier_is_refused(plain_run: Path, tmp_path: Path) -> No
         read_classifier(tmp_path / "denoiser", TRAIN)
 
 
-def test_anybodys_network_can_be_the_classifier() -> None:
-    found = read_classifier("tests.training.test_denoiser_runs:somebodys_network", TRAIN)
-    assert not found.f.training and len(found.sha256) == 64
+OWN = """
+import torch
 
-
-def somebodys_network() -> torch.nn.Module:
+def network():
     return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
+
+class NoDenoiser(torch.nn.Module):
+    def forward(self, x, sigma):
+        return x.flatten(1)[:, :10]
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.by = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, x, sigma):
+        return self.by * x
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    name = f"own_denoisers_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
+
+
+def test_anybodys_network_can_be_the_classifier(own: str) -> None:
+    found = read_classifier(f"{own}:network", TRAIN)
+    assert not found.f.training and len(found.sha256) == 64
 
 
 def test_networks_and_objectives_that_do_not_fit_are_refused(tmp_path: Path) -> None:
@@ -157,26 +182,12 @@ def test_networks_and_objectives_that_do_not_fit_are_refused(tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_denoiser_of_ones_own_is_tried_out_first(tmp_path: Path) -> None:
-    own = "tests.training.test_denoiser_runs"
+def test_a_denoiser_of_ones_own_is_tried_out_first(own: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
     with pytest.raises(InputError, match=r"gives \(2, 10\) .* images \(2, 1, 28, 28\) are needed"):
-        run(tmp_path, recipe_of(Denoising(), f"{own}:NoDenoiser"))
-    assert run(tmp_path, recipe_of(Denoising((0.5,)), f"{own}:Scaled", epochs=1))
-    assert load_weights(tmp_path / "model.safetensors")[1]["task"] == "denoise"
-
-
-class NoDenoiser(torch.nn.Module):
-    def forward(self, x: torch.Tensor, sigma: torch.Tensor) -> torch.Tensor:
-        return x.flatten(1)[:, :10]
-
-
-class Scaled(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.by = torch.nn.Parameter(torch.ones(1))
-
-    def forward(self, x: torch.Tensor, sigma: torch.Tensor) -> torch.Tensor:
-        return self.by * x
+        run(folder, recipe_of(Denoising(), f"{own}:NoDenoiser"))
+    assert run(folder, recipe_of(Denoising((0.5,)), f"{own}:Scaled", epochs=1))
+    assert load_weights(folder / "model.safetensors")[1]["task"] == "denoise"
 
 
 def test_bfloat16_trains_a_denoiser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain_run: Path) -> None:
@@ -208,7 +219,7 @@ def test_the_commands_say_what_to_do_next(plain_run: Path, tmp_path: Path) -> No
     assert done.returncode == 0 and "same class" in done.stdout, done.stderr
     assert "--sigma" in fails("certify", plain_run, cwd=tmp_path)
     done = smoothcert(
-        "certify", plain_run, "--sigma", 0.25, "--n", 100, "--every", 20, "--progress", "none", cwd=tmp_path
+        "certify", plain_run, "--sigma", 0.25, "--n", 100, "--every", 20, "--progress", "plain", cwd=tmp_path
     )
     assert done.returncode == 0 and "trained without any" in done.stderr, done.stderr
     done = smoothcert("verify", plain_run / "certify.jsonl", cwd=tmp_path)
