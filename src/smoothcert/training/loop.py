@@ -36,7 +36,7 @@ from smoothcert.training.seeded import seeded
 from smoothcert.training.stopwatch import Stopwatch, peak_memory
 from smoothcert.training.team import Team
 from smoothcert.training.try_out import try_out
-from smoothcert.training.watched import in_words, is_watched
+from smoothcert.training.watched import in_words
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 _SHARE_OF_TIME_FOR_CHECKPOINTS = 0.05
@@ -53,6 +53,8 @@ class Step:
     sums: dict[str, Tensor]
     """totals over the images of this epoch; reading them waits for the device"""
     epochs: int
+    beside: tuple[str, ...] = ("noisy_accuracy",)
+    """which of the sums are no charges, but watched beside them"""
 
     @property
     def done(self) -> int:
@@ -65,9 +67,10 @@ class Step:
     def __str__(self) -> str:
         images = float(self.sums["images"])
         means = {name: float(total) / images for name, total in self.sums.items() if name != "images"}
-        losses = "  ".join(f"{name} {mean:.3f}" for name, mean in means.items() if not is_watched(name))
+        watched = {name: means.pop(name) for name in self.beside}
+        losses = "  ".join(f"{name} {mean:.3f}" for name, mean in means.items())
         speed = f"{self.images_per_second:,.0f} images/s"
-        return f"epoch {self.epoch + 1}  {losses}  {in_words(means)}  {speed}"
+        return f"epoch {self.epoch + 1}  {losses}  {in_words(watched)}  {speed}"
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,8 @@ def _rest_of_epoch(
         team.add_gradients(f)
         learner.step(recipe.schedule.factor(moment, recipe.epochs))
         stopwatch.lap("descent")
-        means = charges.terms | charges.seen(y)
+        beside = charges.seen(y)
+        means = charges.terms | beside
         shared = team.add(share.weight * torch.stack([mean.detach() for mean in means.values()]))
         totals = dict(zip(means, shared * share.total, strict=True)) | {"images": torch.tensor(float(share.total))}
         for name, total in totals.items():
@@ -205,7 +209,7 @@ def _rest_of_epoch(
                 save_checkpoint(run.checkpoint, learner, position, to_dict(recipe))
                 begun = saved = time.perf_counter()
                 pause = max(pause, (saved - now) / _SHARE_OF_TIME_FOR_CHECKPOINTS)
-        yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums, recipe.epochs)
+        yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums, recipe.epochs, tuple(beside))
 
 
 def step_indices(recipe: Recipe, images: int, epoch: int) -> list[Tensor]:

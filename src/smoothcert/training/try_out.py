@@ -21,11 +21,10 @@ from smoothcert.noise.stream import generator_for
 from smoothcert.objectives import Charging
 from smoothcert.recipes import Recipe
 from smoothcert.training.seeded import seeded
-from smoothcert.training.watched import is_watched
 
 Result = TypeVar("Result")
 _OURS, _TORCH = Path(__file__).parents[1], f"{os.sep}torch{os.sep}"
-_TAKEN = {"epoch", "lr", "images", "test_noisy_accuracy", "seconds", "images_per_second"}
+_TAKEN = {"epoch", "lr", "images", "noisy_accuracy", "test_noisy_accuracy", "seconds", "images_per_second"}
 """columns of a training log: no term may have such a name"""
 
 
@@ -67,7 +66,7 @@ def _one_step(recipe: Recipe, goal: Charging, f: nn.Module, x: Tensor, y: Tensor
             charges.loss.backward()
             objective.watch(f, x, y, generator)
         for name in charges.terms:
-            if name in _TAKEN or is_watched(name) or name.startswith(("seconds_", "peak_memory")):
+            if name in _TAKEN or name in charges.seen(y) or name.startswith(("seconds_", "peak_memory")):
                 raise InputError(f"a term cannot be called {name}: a training log has this column already")
 
 

@@ -24,20 +24,13 @@ def psnr(mse: float) -> float:
     return -10 * math.log10(mse) if mse > 0 else math.inf
 
 
-def is_watched(name: str) -> bool:
-    """Whether this is no charge, but what one looks at beside them."""
-    return name in _IN_WORDS
-
-
 def in_words(means: Mapping[str, float]) -> str:
-    """Of one batch or more.
+    """Of the images of a training.
 
-    >>> in_words({"cross_entropy": 0.3, "noisy_accuracy": 0.925})
+    >>> in_words({"noisy_accuracy": 0.925})
     'noisy acc 92.5%'
     """
-    return "  ".join(
-        f"{_IN_WORDS[name][0]} {_IN_WORDS[name][1](mean)}" for name, mean in means.items() if name in _IN_WORDS
-    )
+    return "  ".join(f"{_IN_WORDS[name][0]} {_IN_WORDS[name][1](mean)}" for name, mean in means.items())
 
 
 def tested_in_words(row: Mapping[str, float]) -> str:
