@@ -10,7 +10,7 @@ import json
 import pytest
 
 from smoothcert.cli.recipes import describe
-from smoothcert.recipes import ALIASES, RECIPES, after2020, printed_rows, to_dict, to_toml
+from smoothcert.recipes import ALIASES, RECIPES, after2020, denoisers, fast_cifar10, printed_rows, to_dict, to_toml
 
 YOUNGER_LINES = ('precision = "float32"\n', "ramp = 0.0\n")
 
@@ -21,11 +21,8 @@ def without(lines: tuple[str, ...], toml: str) -> str:
     return toml
 
 
-OLD = {
-    name: recipe
-    for name, recipe in RECIPES.items()
-    if not (name.startswith("cifar10/") and "-fast/" in name) and name not in after2020.RECIPES
-}
+YOUNGER = {*after2020.RECIPES, *denoisers.RECIPES, *fast_cifar10.RECIPES}
+OLD = {name: recipe for name, recipe in RECIPES.items() if name not in YOUNGER}
 FROZEN = {
     "names": "91745663f75563fd",
     "aliases": "2b8856de6674f791",

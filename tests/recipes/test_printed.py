@@ -21,6 +21,7 @@ from smoothcert.recipes import (
     after2020,
     certification_of,
     demo,
+    denoisers,
     fast_cifar10,
     fast_mnist,
     find_recipe,
@@ -30,7 +31,7 @@ from smoothcert.recipes import (
 from smoothcert.recipes.estimate import estimate, passes_per_image
 
 LINKS = [(name, row.name) for row in paper.rows() for name in row.recipes]
-OUR_OWN = {*demo.RECIPES, *fast_mnist.RECIPES, *fast_cifar10.RECIPES, *after2020.RECIPES}
+OUR_OWN = {*demo.RECIPES, *denoisers.RECIPES, *fast_mnist.RECIPES, *fast_cifar10.RECIPES, *after2020.RECIPES}
 NOT_PRINTED = {"ablation/loss/eta-lambda/5", "ablation/loss/eta-lambda/20"}
 OF_THE_PAPER = [n for n in RECIPES if n not in OUR_OWN | NOT_PRINTED and not n.endswith("/text")]
 # What a row's printed name, up to its bracket, and its table ask for.

@@ -35,7 +35,7 @@ def test_every_recipe_prints_and_survives_toml_and_json(name: str, tmp_path: Pat
         (tmp_path / "r.toml").write_text(to_toml(recipe), "utf-8")
         assert read_recipe(tmp_path / "r.toml") == recipe
         assert from_dict(json.loads(json.dumps(to_dict(recipe)))) == recipe
-        assert repr(recipe.objective.noise) in repr(recipe)
+        assert repr(recipe.objective) in repr(recipe)
 
 
 def test_words_that_toml_must_quote_survive_too(tmp_path: Path) -> None:

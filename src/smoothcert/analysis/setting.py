@@ -9,7 +9,17 @@ from smoothcert.analysis.published import Setting, setting_of_path
 from smoothcert.analysis.results import Results
 from smoothcert.files.source import is_spec
 from smoothcert.noise import AnyGaussian
-from smoothcert.objectives import MACER, CatRS, Consistency, CrossEntropy, MeanSquared, Objective, SmoothMix, Stability
+from smoothcert.objectives import (
+    MACER,
+    CatRS,
+    Consistency,
+    CrossEntropy,
+    Goal,
+    MeanSquared,
+    Objective,
+    SmoothMix,
+    Stability,
+)
 from smoothcert.recipes import Recipe
 from smoothcert.recipes.serialize import kind_of
 
@@ -50,8 +60,10 @@ def by_panel(everything: Sequence[Results]) -> dict[tuple[str, str], list[int]]:
     return {(name, NO_SIGMA if scale < 0 else f"σ = {scale:.2f}"): found[name, scale] for name, scale in sorted(found)}
 
 
-def _method(objective: Objective, dataset: str) -> tuple[str | None, float | None]:
+def _method(objective: Goal, dataset: str) -> tuple[str | None, float | None]:
     """The method's name in the tables, and its λ; with a part of somebody's own it is none of them."""
+    if not isinstance(objective, Objective):
+        return None, None
     attack = objective.attack
     if any(is_spec(kind_of(part)) for part in (*objective.terms, attack) if part is not None):
         return None, None

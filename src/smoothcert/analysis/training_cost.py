@@ -68,7 +68,8 @@ def printed_cost(recipe: Recipe) -> PrintedCost | None:
 
 
 def _setting(recipe: Recipe) -> Setting:
-    return recipe_setting(recipe, recipe.objective.noise.scale)
+    noise = recipe.objective.noise
+    return recipe_setting(recipe, None if noise is None else noise.scale)
 
 
 def _is_number(value: Any) -> bool:

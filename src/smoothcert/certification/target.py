@@ -151,6 +151,10 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     if any(options.get(name) is not None for name in _SAID_OF_OTHERS):
         raise InputError(f"{path}: a run knows its network: --arch and the like are for others' models")
     weights, about = load_weights(file)
+    if "task" in about:
+        raise InputError(
+            f"{path}: is a denoiser: put it before a classifier, as in certify CLASSIFIER --denoiser {path}"
+        )
     missing = {"model", "num_classes", "normalization", "noise", "dataset"} - about.keys()
     if missing:
         raise InputError(f"{file}: holds no finished model (a checkpoint of a training?)")
@@ -190,7 +194,7 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
         log=folder.certification_log,
         device=device,
         options=options,
-        note=_departure(noise, noise_from_dict(about["noise"])),
+        note=_departure(noise, about["noise"] and noise_from_dict(about["noise"])),
     )
 
 
@@ -199,13 +203,17 @@ def _load(data: str, split: str, options: ModelOptions) -> ImageSet:
     return load(data, split, *how)
 
 
-def _departure(noise: Noise, trained: Noise) -> str:
+def _departure(noise: Noise, trained: Noise | None) -> str:
+    if trained is None:
+        return f"the noise is {noise}, but the model was trained without any: a denoiser before it would help"
     return "" if same_law(noise, trained) else f"the noise is {noise}, but the model was trained with {trained}"
 
 
 def _noise_of(file: Path, about: dict[str, Any], said: Noise | Literal["grid"] | None, trust: bool) -> Noise:
     if said is not None and said != "grid":
         return said
+    if about["noise"] is None:
+        raise InputError(f"{file}: was trained without noise: give that of its certificates with --sigma")
     require_trained(file, about, about["noise"].get("kind") if isinstance(about["noise"], dict) else None, trust)
     own = noise_from_dict(about["noise"], opens=True)
     return on_grid(own) if said == "grid" else own

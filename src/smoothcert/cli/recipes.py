@@ -44,12 +44,11 @@ def describe(name: str) -> dict[str, Any]:
     from smoothcert.recipes.estimate import estimate
 
     recipe = find_recipe(name)
-    noise = recipe.objective.noise
     return {
         "recipe": name,
         "data": recipe.data,
         "model": recipe.model,
-        "noise": f"{type(noise).__name__} {noise.scale:g}",
+        "noise": recipe.objective.law,
         "m": recipe.objective.m,
         "epochs": recipe.epochs,
         "paper": published_acr(name),

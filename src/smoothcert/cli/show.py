@@ -57,7 +57,13 @@ class Show:
             yield f"follows the paper's {'text' if self.recipe.endswith('/text') else 'released code'}"
         c = certification
         images = "all test images" if c.every == 1 else f"one test image in {c.every:,}"
-        yield f"certified with n0 = {c.n0}, n = {c.n:,}, alpha = {c.alpha:g} on {images}, under the noise of training"
+        certified = f"certified with n0 = {c.n0}, n = {c.n:,}, alpha = {c.alpha:g} on {images}"
+        if recipe.objective.task != "classify":
+            yield "a denoiser: certified together with a classifier, as in certify CLASSIFIER --denoiser RUN"
+        elif recipe.objective.noise is None:
+            yield f"{certified}, under the noise of --sigma"
+        else:
+            yield f"{certified}, under the noise of training"
         cost = estimate(recipe, certification)
         spent = f"{hours(cost.training_hours)} h to train, {hours(cost.certification_hours)} h to certify"
         yield f"{cost.passes_per_image} passes an image and epoch; estimate for {MACHINE}: {spent}"

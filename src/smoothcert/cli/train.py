@@ -27,6 +27,8 @@ class Train:
     """fine-tune: start from the weights of this run, or of a checkpoint of the recipe's network"""
     first: Path | None = None
     """a finished run to be the recipe's first network, where it has one (default: it is trained in OUT/first)"""
+    classifier: str | None = None
+    """of a denoiser that is trained for one: its run folder, or a model as certify takes it"""
     seed: int = 0
     """decides initial weights, order and noise"""
     progress: Progress = "auto"
@@ -44,9 +46,11 @@ class Train:
         name = Path(self.recipe).stem if is_file else real_name(self.recipe)
         begun = f"-from-{self.init.resolve().name}" if self.init else ""
         folder = self.out or Path("runs") / (self.variant.run_name(name, self.seed) + begun)
-        work = train(recipe, folder, seed=self.seed, init=self.init, first=self.first, **self.machine.where())
-        run = shown(work, folder.name, self.progress)
+        given = {"init": self.init, "first": self.first, "classifier": self.classifier}
+        run = shown(train(recipe, folder, seed=self.seed, **given, **self.machine.where()), folder.name, self.progress)
         if place().first:
             marked = f"  reduced run ({recipe.reduced})" if recipe.reduced else ""
-            accuracy = f"noisy test accuracy {100 * run.noisy_accuracy:.1f}%"
-            print(f"{folder}  {recipe.epochs} epochs  {accuracy}{marked}  (next: smoothcert certify {folder})")
+            use = f"CLASSIFIER --denoiser {folder}" if recipe.objective.task != "classify" else f"{folder}"
+            if recipe.objective.noise is None and recipe.objective.task == "classify":
+                use += " --sigma 0.25"  # which it does not know
+            print(f"{folder}  {recipe.epochs} epochs  {run.tested}{marked}  (next: smoothcert certify {use})")

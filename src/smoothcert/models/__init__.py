@@ -17,6 +17,8 @@ from smoothcert.models.freeze import Frozen, frozen
 from smoothcert.models.imagenet_resnet import ImageNetResNet
 from smoothcert.models.lenet import LeNet
 from smoothcert.models.normalize import renormalize
+from smoothcert.models.unet_denoiser import UNetDenoiser
+from smoothcert.models.unet_noise import UNetNoise
 
 MODELS: dict[str, Callable[[int], nn.Module]] = {
     "lenet": LeNet,
@@ -26,6 +28,13 @@ MODELS: dict[str, Callable[[int], nn.Module]] = {
     "cifar_wide": CifarWide,
     "imagenet_resnet50": ImageNetResNet,
 }
+
+DENOISERS: dict[str, Callable[[int], nn.Module]] = {
+    "unet32": partial(UNetDenoiser, 32),
+    "unet64": partial(UNetDenoiser, 64),
+    "unet_noise32": partial(UNetNoise, 32),
+}
+"""of the number of channels of an image; what each is called with, its `task` says"""
 
 _MOST_CLASSES = 30_000  # the largest set in use, ImageNet-21k, has 21,841
 
@@ -50,7 +59,16 @@ def build(name: str, num_classes: int, normalization: str = "standard") -> nn.Mo
     return renormalize(f, normalization)
 
 
+def build_denoiser(name: str, channels: int) -> nn.Module:
+    """The named denoiser, unet<width> or unet_noise<width>; fresh weights from torch's generator."""
+    found = re.fullmatch(r"unet(_noise)?(\d{1,4})", name) if isinstance(name, str) else None
+    if found is None:
+        raise InputError(f"unknown denoiser {shown(name)}{did_you_mean(str(name)[:80], DENOISERS)}")
+    return (UNetNoise if found[1] else UNetDenoiser)(int(found[2]), channels)
+
+
 __all__ = [
+    "DENOISERS",
     "MODELS",
     "CifarDenseNet",
     "CifarResNet",
@@ -58,6 +76,9 @@ __all__ = [
     "Frozen",
     "ImageNetResNet",
     "LeNet",
+    "UNetDenoiser",
+    "UNetNoise",
     "build",
+    "build_denoiser",
     "frozen",
 ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 from smoothcert.errors import InputError
 from smoothcert.noise import AnyGaussian, Noise
 from smoothcert.objectives.eval_mode import eval_mode
+from smoothcert.objectives.goal import Task
+from smoothcert.objectives.layout import laid_out
 from smoothcert.objectives.look import Elsewhere, Look
 from smoothcert.objectives.term import Term, declared, term_name
 
@@ -66,6 +68,10 @@ class Charges:
     def loss(self) -> Tensor:
         return sum(self.terms.values())  # type: ignore[return-value]
 
+    def seen(self, y: Tensor) -> dict[str, Tensor]:
+        """The share of noisy views that f gets right."""
+        return {"noisy_accuracy": (self.logits.argmax(-1) == y).float().mean()}
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -97,6 +103,8 @@ class Objective:
     m: int = 1
     attack: Attack | NoiseAttack | None = None
     ramp: float = 0.0
+    task: ClassVar[Task] = "classify"
+    about: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         if not 0 <= self.ramp < math.inf:
@@ -127,6 +135,11 @@ class Objective:
     def wants_votes(self) -> bool:
         """Whether a term needs the hard votes of a first network on each image."""
         return any(declared(term).wants_votes for term in self.terms)
+
+    @property
+    def law(self) -> str:
+        """Its noise in two words, such as Gaussian 0.5."""
+        return f"{type(self.noise).__name__} {self.noise.scale:g}"
 
     @property
     def knobs(self) -> tuple[str, ...]:
@@ -275,15 +288,33 @@ class Objective:
             charges[name] = term(logits, y, *there.get(name, ())).mean()
         return Charges(charges, noisy)
 
+    def watch(
+        self, f: Callable[[Tensor], Tensor], x: Tensor, y: Tensor, generator: torch.Generator | None = None
+    ) -> dict[str, Tensor]:
+        """How many images f gets right under one noise draw: what is watched of test images.
+
+        Args:
+            f: the network
+            x: (B, …) images
+            y: (B,) labels
+            generator: draws the noise; None: torch's own
+
+        Returns:
+            {"noisy_accuracy": their number}
+
+        Example:
+            >>> import torch
+            >>> from smoothcert import CrossEntropy, Gaussian
+            >>> x, y = torch.zeros(3, 1, 2, 2), torch.tensor([0, 1, 2])
+            >>> nearly_none = Objective(Gaussian(1e-9), (CrossEntropy(),))
+            >>> nearly_none.watch(lambda x: torch.eye(3), x, y)
+            {'noisy_accuracy': tensor(3)}
+        """
+        return {"noisy_accuracy": (f(x + self.noise.sample_like(x, generator)).argmax(1) == y).sum()}
+
 
 def _logits(f: Callable[[Tensor], Tensor], views: Tensor) -> Tensor:  # (n, B, …) → (n, B, K)
-    inputs = views.flatten(0, 1)
-    from smoothcert.models.network import declared as declared_of
-
-    memory_format = declared_of(f).memory_format
-    if memory_format is not None and inputs.dim() == 4:
-        # The noise was drawn in the order of the axes, so it is the same for every memory format.
-        inputs = inputs.contiguous(memory_format=memory_format)
+    inputs = laid_out(f, views.flatten(0, 1))
     return f(inputs).unflatten(0, (views.shape[0], views.shape[1]))
 
 

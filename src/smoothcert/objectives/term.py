@@ -59,7 +59,7 @@ def term_name(term: Term) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
-def require_weight(term: Term, **weights: float) -> None:
+def require_weight(term: object, **weights: float) -> None:
     for name, value in weights.items():
         if not (math.isfinite(value) and value >= 0):
             raise InputError(f"{type(term).__name__}: {name} must be a number >= 0, not {value}")

@@ -10,6 +10,7 @@ from smoothcert.paper import Row, rows
 from smoothcert.recipes import (
     after2020,
     demo,
+    denoisers,
     fast_cifar10,
     fast_mnist,
     jeong2020_ablation,
@@ -34,6 +35,7 @@ RECIPES: dict[str, Recipe] = {
     **demo.RECIPES,
     **fast_mnist.RECIPES,
     **fast_cifar10.RECIPES,
+    **denoisers.RECIPES,
     **jeong2020_mnist.RECIPES,
     **jeong2020_ablation.RECIPES,
     **jeong2020_cifar10.RECIPES,

@@ -12,21 +12,24 @@ from smoothcert.objectives import (
     Stability,
     Term,
 )
+from smoothcert.recipes.first_network import FirstNetwork
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import LinearDecay
 
 
-def row(objective: Objective, epochs: int = 20) -> Recipe:
-    return Recipe("mnist5k", "lenet", objective, epochs=epochs, lr=0.02, schedule=LinearDecay(), batch=64)
+def row(objective: Objective, epochs: int = 20, first: FirstNetwork | None = None) -> Recipe:
+    return Recipe("mnist5k", "lenet", objective, epochs, lr=0.02, schedule=LinearDecay(), batch=64, first=first)
 
 
 def consistency(noise: Noise) -> Recipe:
     return row(Objective(noise, (CrossEntropy(), Consistency(5.0)), m=2))
 
 
-def method(*terms: Term, m: int = 1, attack: Attack | NoiseAttack | None = None) -> Recipe:
+def method(
+    *terms: Term, m: int = 1, attack: Attack | NoiseAttack | None = None, first: FirstNetwork | None = None
+) -> Recipe:
     """Five epochs at σ = 0.5: all methods side by side, MACER with a λ for so large a learning rate."""
-    return row(Objective(Gaussian(0.5), terms, m, attack), epochs=5)
+    return row(Objective(Gaussian(0.5), terms, m, attack), epochs=5, first=first)
 
 
 _PGD = PGD(1.0, steps=4, warmup=2)

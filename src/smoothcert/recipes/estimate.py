@@ -12,13 +12,17 @@ TRAINING_IMAGES = {"mnist": 60_000, "fashion_mnist": 60_000, "cifar10": 50_000, 
 TEST_IMAGES = {"mnist": 10_000, "fashion_mnist": 10_000, "cifar10": 10_000, "imagenet": 50_000, "mnist5k": 1_000}
 # Milliseconds per image of a forward-backward pass and of a vote, on one core of an AMD EPYC (bench/passes.py): good to
 # a fifth for most runs in results/, to an order on other machines.
-MILLISECONDS = {
+MILLISECONDS: dict[str, tuple[float, float | None]] = {
     "lenet": (0.38, 0.12),
     "cifar_resnet20": (5.5, 1.6),
     "cifar_densenet40": (15.4, 4.0),
     "cifar_wide": (9.4, 2.9),
     "cifar_resnet110": (31.3, 9.4),
     "imagenet_resnet50": (540.0, 145.0),
+    "cifar_wide50": (2.8, 0.8),
+    "unet32": (0.76, None),  # no votes of its own
+    "unet64": (2.7, None),
+    "unet_noise32": (0.76, None),
 }
 MACHINE = "one core of an AMD EPYC"
 
@@ -55,7 +59,12 @@ def estimate(recipe: Recipe, certification: Certification) -> Estimate:
     each = passes_per_image(recipe)
     train, test = TRAINING_IMAGES.get(recipe.data), TEST_IMAGES.get(recipe.data)
     passes = None if train is None else round(recipe.epochs * train * each * (recipe.fraction or 1))
-    votes = None if test is None else -(-test // certification.every) * (certification.n0 + certification.n)
+    certified = recipe.objective.task == "classify"
+    votes = (
+        None
+        if test is None or not certified
+        else -(-test // certification.every) * (certification.n0 + certification.n)
+    )
     training, vote = MILLISECONDS.get(recipe.model, (None, None))
     hours = _sum(_hours(passes, training), _hours(_votes_before(recipe, train), vote))
     if recipe.first is not None and recipe.first.sha256 is None:

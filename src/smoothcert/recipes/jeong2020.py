@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from smoothcert.attacks import PGD
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import MACER, Attack, Consistency, CrossEntropy, Objective, Stability, Term
+from smoothcert.recipes.first_network import FirstNetwork
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import StepDecay
 
@@ -29,13 +30,19 @@ class RecipeTable:
     """epochs between two decays of the learning rate"""
     batch: int = 256
 
-    def row(self, sigma: float, *terms: Term, m: int = 1, attack: Attack | None = None) -> Recipe:
+    def row(
+        self,
+        sigma: float,
+        *terms: Term,
+        m: int = 1,
+        attack: Attack | None = None,
+        first: FirstNetwork | None = None,
+    ) -> Recipe:
         objective = Objective(Gaussian(sigma), terms, m, attack)
         split, nesterov = self.splits_batch(objective), not self.code
         decay = StepDecay(self.every, late=int(self.code))  # in the code an epoch after each multiple of `every`
-        return Recipe(
-            self.data, self.model, objective, self.epochs, self.lr, decay, self.batch, split, nesterov=nesterov
-        )
+        schedule = (self.epochs, self.lr, decay, self.batch, split)
+        return Recipe(self.data, self.model, objective, *schedule, nesterov=nesterov, first=first)
 
     def gaussian(self, sigma: float) -> Recipe:
         return self.row(sigma, CrossEntropy())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
 from smoothcert.machine.precision import PRECISIONS
-from smoothcert.objectives import Objective
+from smoothcert.objectives import Goal
 from smoothcert.recipes.first_network import FirstNetwork
 from smoothcert.recipes.init import Init
 from smoothcert.recipes.muon import Muon
@@ -25,7 +25,7 @@ class Recipe:
 
     data: str
     model: str
-    objective: Objective
+    objective: Goal
     epochs: int
     lr: float
     schedule: Schedule
@@ -88,6 +88,8 @@ class Recipe:
             raise InputError("recipe: a term wants the votes of a first network: name its recipe, first.recipe")
         if self._knows_its_wishes and self.first is not None and not self.objective.wants_votes:
             raise InputError("recipe: no term wants the votes of a first network: leave `first` out")
+        if self.sampler is not None and self.objective.noise is None:
+            raise InputError("recipe: a sampler draws noise, and this objective has none: leave the sampler out")
         if self.images_per_step < 1:
             raise InputError(f"recipe: a batch of {self.batch} cannot be split into m={self.objective.m} slices")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from smoothcert.errors import InputError
+from smoothcert.objectives import Goal, Objective
 from smoothcert.recipes.certification import Certification
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import Schedule
@@ -28,14 +29,11 @@ def reduced_recipe(recipe: Recipe, scale: float) -> Recipe:
     epochs, left = max(1, round(scale * recipe.epochs)), scale * recipe.epochs
     share, fraction = epochs / recipe.epochs, min(1.0, left) * (recipe.fraction or 1.0)
     images = "" if fraction == 1 else f" on {100 * fraction:.3g} % of the images"
-    start, warmup = lambda e: round(share * e), lambda e: max(1, round(share * e))
-    terms = tuple(_shrunk(term, start=start, warmup=warmup) for term in recipe.objective.terms)
-    attack = _shrunk(recipe.objective.attack, start=start, warmup=warmup)
     return replace(
         recipe,
         epochs=epochs,
         fraction=fraction if fraction < 1 else None,
-        objective=replace(recipe.objective, terms=terms, attack=attack, ramp=share * recipe.objective.ramp),
+        objective=_objective(recipe.objective, share),
         schedule=_schedule(recipe.schedule, share),
         sampler=_shrunk(
             recipe.sampler, start=lambda e: round(share * e), every=lambda e: e and max(1, round(share * e))
@@ -61,6 +59,15 @@ def reduced_certification(certification: Certification, scale: float, test_image
 def require_scale(scale: float) -> None:
     if not 0 < scale <= 1:
         raise InputError(f"--scale is a fraction of the work above 0 and up to 1, not {scale:g}")
+
+
+def _objective(objective: Goal, share: float) -> Goal:
+    if not isinstance(objective, Objective):
+        return objective  # is the same in every epoch
+    start, warmup = lambda e: round(share * e), lambda e: max(1, round(share * e))
+    terms = tuple(_shrunk(term, start=start, warmup=warmup) for term in objective.terms)
+    attack = _shrunk(objective.attack, start=start, warmup=warmup)
+    return replace(objective, terms=terms, attack=attack, ramp=share * objective.ramp)
 
 
 def _schedule(schedule: Schedule, share: float) -> Any:

@@ -12,7 +12,7 @@ from smoothcert.errors import InputError
 from smoothcert.files.shown import one_line, shown
 from smoothcert.files.source import imported, is_spec, spec_of
 from smoothcert.noise import NOISES, Noise
-from smoothcert.objectives import TERMS, Attack, Objective, Term
+from smoothcert.objectives import GOALS, TERMS, Attack, Goal, Objective, Term
 from smoothcert.recipes.easy_images import EasyImages
 from smoothcert.recipes.first_network import FirstNetwork
 from smoothcert.recipes.init import Init
@@ -25,7 +25,7 @@ from smoothcert.recipes.structure import Kinds, built, structure
 from smoothcert.recipes.unopened import Unopened
 
 SAMPLERS: dict[str, type[Sampler]] = {"easy_images": EasyImages}
-KINDS: Kinds = {Noise: NOISES, Term: TERMS, Attack: ATTACKS, Schedule: SCHEDULES, Sampler: SAMPLERS}
+KINDS: Kinds = {Noise: NOISES, Term: TERMS, Attack: ATTACKS, Schedule: SCHEDULES, Sampler: SAMPLERS, Goal: GOALS}
 """what a recipe holds by name"""
 # Fields younger than runs in use, and what those had.
 _UNSAID = {"damping": "image", "normalization": "standard", "precision": "float32", "ramp": 0.0}
@@ -67,8 +67,8 @@ def kind_of(part: Any) -> str:
         return part.kind
     for named in KINDS.values():
         for name, kind in named.items():
-            if type(part) is kind and is_dataclass(part):
-                return name
+            if type(part) is kind and is_dataclass(part) and name is not None:
+                return str(name)
     name, spec = type(part).__name__, spec_of(type(part))
     if not is_dataclass(part):
         raise InputError(f"{name} has no name in recipes: make it a class with @dataclass(frozen=True)")
@@ -127,6 +127,7 @@ def own_noise(spec: str, scale: float) -> Noise:
 
 def kept(wanted: Any, spec: str, given: Mapping[str, Any], where: str) -> Unopened:
     """A part of one's own that is read and not run."""
+    _require_kind(wanted, spec, where)
     if wanted is Noise and given.get("norm") not in _NORMS:
         raise InputError(f"{where}: {shown(spec)} does not say its norm, 1 or 2")
     _require_plain(f"{where}: {spec}", given)
@@ -135,6 +136,7 @@ def kept(wanted: Any, spec: str, given: Mapping[str, Any], where: str) -> Unopen
 
 def _opened(wanted: Any, spec: str, given: Mapping[str, Any], where: str) -> Any:
     """A part of one's own, imported."""
+    _require_kind(wanted, spec, where)
     kind, values = _class(spec, wanted, where), dict(given)
     is_said = wanted is Noise and "norm" in values and "norm" not in {field.name for field in fields(kind)}
     norm = values.pop("norm") if is_said else None
@@ -142,6 +144,12 @@ def _opened(wanted: Any, spec: str, given: Mapping[str, Any], where: str) -> Any
     if is_said and norm != part.norm:
         raise InputError(f"{where}: {spec} has norm {shown(part.norm)}, not {shown(norm)}")
     return part
+
+
+def _require_kind(wanted: Any, spec: str, where: str) -> None:
+    if wanted not in _NEEDS:
+        names = ", ".join(name for name in KINDS[wanted] if name is not None)
+        raise InputError(f"{where}: {shown(spec)} cannot be one's own: its kind is one of {names}, or not said")
 
 
 def _class(spec: str, wanted: Any, where: str) -> Any:

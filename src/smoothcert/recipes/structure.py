@@ -11,7 +11,7 @@ from smoothcert.errors import InputError, did_you_mean
 from smoothcert.files.shown import shown
 from smoothcert.files.source import is_spec
 
-Kinds = Mapping[Any, Mapping[str, Any]]
+Kinds = Mapping[Any, Mapping[Any, Any]]
 Own = Callable[[Any, str, Mapping[str, Any], str], Any]
 _PLAIN = (int, float, bool, str)
 
@@ -23,7 +23,8 @@ def structure(wanted: Any, value: Any, where: str, kinds: Kinds, own: Own | None
         wanted: a type as it stands in a hint
         value: as json or tomllib gives it
         where: what an error calls it, such as recipe.objective
-        kinds: for a protocol the dataclasses that a table may name as its `kind`: {Noise: {"gaussian": Gaussian}}
+        kinds: for a protocol the dataclasses that a table may name as its `kind`: {Noise: {"gaussian": Gaussian}};
+            what stands under None needs none
         own: makes (protocol, package.module:Name, fields, where) what a `kind` of this form stands for; None: nothing
 
     Returns:
@@ -58,8 +59,9 @@ def structure(wanted: Any, value: Any, where: str, kinds: Kinds, own: Own | None
     kind = given.pop("kind", None)
     if own is not None and is_spec(kind):
         return own(wanted, kind, given, where)
-    if not isinstance(kind, str) or kind not in kinds[wanted]:
-        raise InputError(f"{where}: unknown kind {shown(kind)}{did_you_mean(str(kind)[:80], kinds[wanted])}")
+    if not isinstance(kind, str | None) or kind not in kinds[wanted]:
+        names = [name for name in kinds[wanted] if name is not None]
+        raise InputError(f"{where}: unknown kind {shown(kind)}{did_you_mean(str(kind)[:80], names)}")
     return built(kinds[wanted][kind], given, where, kinds, own)
 
 

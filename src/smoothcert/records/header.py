@@ -170,7 +170,7 @@ class Header:
             "precision": (self.precision, self.recipe.precision),
             "model": (self.model and self.model.name, self.recipe.model),
         }
-        return {what: both for what, both in said.items() if both[0] is not None and both[0] != both[1]}
+        return {what: both for what, both in said.items() if None not in both and both[0] != both[1]}
 
     def to_json(self) -> dict[str, Any]:
         """As it is written; what is not known is left out."""

@@ -92,9 +92,9 @@ class Task:
 
         found = read_whole(log)
         header = found.header
-        departs = header.departures().keys() - (
-            {"noise"} if same_law(header.noise, self.recipe.objective.noise) else set()
-        )
+        trained = self.recipe.objective.noise
+        exact = trained is not None and same_law(header.noise, trained)
+        departs = header.departures().keys() - ({"noise"} if exact else set())
         own = header.recipe == self.recipe and not departs and header.data is not None
         asked = (
             procedure_for(self.recipe, self.certification, header.noise),
@@ -184,8 +184,10 @@ def certification_for(recipe: Recipe, scale: float) -> Certification:
 
 def procedure_for(recipe: Recipe, certification: Certification, noise: Noise | None = None) -> Procedure:
     """Under the noise it was trained with, unless another is given."""
-    c = certification
-    return build(c.procedure, noise or recipe.objective.noise, c.n0, c.n, c.alpha)
+    c, noise = certification, noise or recipe.objective.noise
+    if noise is None:
+        raise InputError("the recipe has no noise to certify with: `smoothcert train` trains it")
+    return build(c.procedure, noise, c.n0, c.n, c.alpha)
 
 
 def run_name(recipe: str, seed: int, settings: Sequence[str] = (), scale: float = 1.0) -> str:
@@ -218,15 +220,20 @@ def items(what: str) -> tuple[Item, ...]:
     """
     wanted = exhibit(what)
     if wanted is None:
-        matched = [
-            Item(name, recipes.printed_rows(name)) for name in dict.fromkeys(map(real_name, recipes.matching(what)))
-        ]
+        names = dict.fromkeys(map(real_name, recipes.matching(what)))
+        matched = [Item(name, recipes.printed_rows(name), _can_be_certified(name)) for name in names]
         return tuple(item for item in matched if item.rows) or tuple(matched)
     if wanted == Exhibit("figure", 1):
         return tuple(Item(name, (), certified=False) for name in FIGURE_1.values())
     if wanted == Exhibit("table", 3):
         return tuple(Item(real_name(cost.recipe), ()) for cost in costs())
     return _merged(rows_of(wanted))
+
+
+def _can_be_certified(name: str) -> bool:
+    """A denoiser is no classifier, and one that saw no noise does not say with which."""
+    objective = recipes.find_recipe(name).objective
+    return objective.task == "classify" and objective.noise is not None
 
 
 def rows_of(wanted: Exhibit) -> list[Row]:

@@ -175,8 +175,7 @@ def _train(task: Task, where: Where) -> Generator[Milestone | Step | Epoch | Vot
         yield Milestone("started", task, f"train {task.folder.name}")
         training = train(task.recipe, task.folder, **where)
         yield from training
-        accuracy = f"noisy test accuracy {100 * training.result.noisy_accuracy:.1f}%"
-        yield Milestone("finished", task, f"trained {task.folder}: {accuracy}")
+        yield Milestone("finished", task, f"trained {task.folder}: {training.result.tested}")
 
 
 def _certify(task: Task, images: int, where: Where) -> Generator[Milestone | Certified, None, Results]:

@@ -99,6 +99,7 @@ def first_votes(
         about = _about(recipe, data, used) | {"network": to_dict(trained), "sha256": opened.sha256 if opened else ""}
         if kept and kept.about.get("sha256") != about["sha256"]:
             raise InputError(f"{run.first_votes}: has votes of another first network: delete it to count again")
+        assert trained.objective.noise is not None  # `recipe_of_first` asks for it
         question = Question(f, trained.objective.noise, first.votes, recipe.seed, "first-votes", trained.precision)
         note = f"the first network is a reduced run ({trained.reduced})" if trained.reduced else ""
         saved = time.perf_counter()

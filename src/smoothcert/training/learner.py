@@ -70,7 +70,7 @@ class Learner:
 
 
 class _Bfloat16(nn.Module):
-    """f with convolutions and products of matrices in bfloat16, by autocast; logits in float32.
+    """f with convolutions and products of matrices in bfloat16, by autocast; what it gives in float32.
 
     Weights and batch-norm statistics stay in float32, and with them every loss and every step of an optimiser.
     Each pass casts the weights anew: a copy kept for the passes of an attack saves 1 to 3 % of them.
@@ -81,10 +81,10 @@ class _Bfloat16(nn.Module):
         self.f = f
         self.memory_format = declared(f).memory_format
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, *level: Tensor) -> Tensor:
         with torch.autocast(x.device.type, torch.bfloat16):
-            logits: Tensor = self.f(x)
-        return logits.float()
+            made: Tensor = self.f(x, *level)
+        return made.float()
 
 
 def in_precision(f: nn.Module, precision: str) -> nn.Module:

@@ -53,6 +53,7 @@ def _hits(
     """(images,) int64: of n noise draws, those on which the network so far is right. All processes get the same."""
     device = data.labels.device
     f = copy.deepcopy(learner.kept)
+    assert recipe.objective.noise is not None  # a recipe with a sampler has one
     question = Question(f, recipe.objective.noise, n, recipe.seed, stage, recipe.precision)
     labels, found = data.labels[indices.to(device)].cpu(), list[Tensor]()
     for counts in count_votes(question, data, indices, team, device):

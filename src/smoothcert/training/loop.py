@@ -22,8 +22,10 @@ from smoothcert.files.writing import sole_owner
 from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.weights import save_weights
 from smoothcert.machine.precision import require_precision
+from smoothcert.models import build_denoiser
 from smoothcert.models.network import declared
 from smoothcert.noise.stream import generator_for
+from smoothcert.objectives import Charging
 from smoothcert.recipes import Recipe, to_dict
 from smoothcert.recipes.recipe_of_first import recipe_of_first
 from smoothcert.recipes.source import with_sources
@@ -33,6 +35,7 @@ from smoothcert.training.checkpoint import Position, load_checkpoint, save_check
 from smoothcert.training.count_votes import Votes
 from smoothcert.training.finished_run import FinishedRun
 from smoothcert.training.first_votes import describe_first, first_votes
+from smoothcert.training.frozen_classifier import FrozenClassifier, goal_of
 from smoothcert.training.learner import Learner
 from smoothcert.training.look import look
 from smoothcert.training.sample import Sample
@@ -41,6 +44,7 @@ from smoothcert.training.start import Start
 from smoothcert.training.stopwatch import Stopwatch, peak_memory
 from smoothcert.training.team import Team
 from smoothcert.training.try_out import try_out
+from smoothcert.training.watched import in_words
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 _SHARE_OF_TIME_FOR_CHECKPOINTS = 0.05
@@ -57,6 +61,8 @@ class Step:
     sums: dict[str, Tensor]
     """totals over the images of this epoch; reading them waits for the device"""
     epochs: int
+    beside: tuple[str, ...] = ("noisy_accuracy",)
+    """which of the sums are no charges, but watched beside them"""
 
     @property
     def done(self) -> int:
@@ -69,10 +75,10 @@ class Step:
     def __str__(self) -> str:
         images = float(self.sums["images"])
         means = {name: float(total) / images for name, total in self.sums.items() if name != "images"}
-        accuracy = means.pop("noisy_accuracy")
+        watched = {name: means.pop(name) for name in self.beside}
         losses = "  ".join(f"{name} {mean:.3f}" for name, mean in means.items())
         speed = f"{self.images_per_second:,.0f} images/s"
-        return f"epoch {self.epoch + 1}  {losses}  noisy acc {100 * accuracy:.1f}%  {speed}"
+        return f"epoch {self.epoch + 1}  {losses}  {in_words(watched)}  {speed}"
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,7 @@ def train_on(
     team: Team | None = None,
     start: Start | None = None,
     first: FinishedRun | None = None,
+    classifier: FrozenClassifier | None = None,
 ) -> Iterator[Step | Epoch | Votes]:
     """Train until the recipe's last epoch, going on from the folder's checkpoint; at the end write the model.
 
@@ -99,15 +106,18 @@ def train_on(
     second caller gets InputError.
 
     f starts with the weights of `start`, which the recipe's `init` must name. Where the recipe has a first network, it
-    is the run `first`, or is trained in the same way before this one, in a folder within the folder.
+    is the run `first`, or is trained in the same way before this one, in a folder within the folder. A denoiser may be
+    trained for a `classifier`.
     """
     require_precision(recipe.precision, device)
     team, recipe = team or Team(), with_sources(recipe)
+    recipe = recipe if classifier is None else classifier.of(recipe)
+    goal = goal_of(recipe, classifier, device)
     _require_given(recipe, start, first)
-    network = build_network(recipe, train_set.num_classes)
+    network = build_network(recipe, train_set.num_classes, train_set.shape[0])
     if start is not None:
         network.load_state_dict(start.weights)
-    try_out(recipe, network, train_set)
+    try_out(recipe, network, train_set, goal)
     run, description, writes = RunFolder(folder), to_dict(recipe), team.place.first
     with sole_owner(folder, "train") if writes else contextlib.nullcontext():
         if writes:
@@ -134,8 +144,8 @@ def train_on(
                 begun = time.perf_counter()
                 learner.sample = yield from look(recipe, learner, train_set, position.epoch, used, team)
                 position.seconds += time.perf_counter() - begun
-            yield from _rest_of_epoch(recipe, run, learner, train_set, position, team, votes)
-            _close_epoch(recipe, learner, test_set, position, device)
+            yield from _rest_of_epoch(recipe, goal, run, learner, train_set, position, team, votes)
+            _close_epoch(recipe, goal, learner, test_set, position, device)
             if writes:
                 save_checkpoint(run.checkpoint, learner, position, description)
                 write_training_log(run.training_log, position.history)
@@ -153,8 +163,9 @@ def train_on(
                 "dataset": recipe.data,
                 "data_fingerprint": train_set.fingerprint,
                 "environment": environment(),
+                **recipe.objective.about,
             }
-            if is_spec(recipe.model):
+            if is_spec(recipe.model) or recipe.objective.task != "classify":
                 about["input_shape"] = train_set.shape  # which it need not say itself
             if recipe.ema is not None:
                 about["weights"] = f"exponential moving average, decay {recipe.ema} per step"
@@ -181,15 +192,24 @@ def _train_first(
     yield from train_on(recipe, folder, train_set, test_set, device, team)
 
 
-def build_network(recipe: Recipe, num_classes: int) -> nn.Module:
-    """The recipe's network with the initial weights of its seed; torch's global generator is left as it was."""
-    make = network_of(recipe.model)
+def build_network(recipe: Recipe, num_classes: int, channels: int = 1) -> nn.Module:
+    """The recipe's network with the initial weights of its seed; torch's global generator is left as it was.
+
+    A classifier is made for that many classes, a denoiser of ours for images of that many channels.
+    """
+    task = recipe.objective.task
+    classifies = task == "classify" or is_spec(recipe.model)
+    make = network_of(recipe.model) if classifies else lambda *_: build_denoiser(recipe.model, channels)
     with seeded(torch.device("cpu"), recipe.seed, "init"):
-        return make(num_classes, recipe.normalization)
+        network = make(num_classes, recipe.normalization)
+    if getattr(network, "task", task) != task:
+        raise InputError(f"{recipe.model} is a network to {network.task}, and the recipe's objective to {task}")
+    return network
 
 
 def _rest_of_epoch(
     recipe: Recipe,
+    goal: Charging,
     run: RunFolder,
     learner: Learner,
     data: ImageSet,
@@ -214,7 +234,7 @@ def _rest_of_epoch(
         stopwatch.lap("data")
         generator = generator_for(device, recipe.seed, "train", epoch, step)
         share, moment = shares[step], epoch + step / len(steps)
-        objective = recipe.objective.at(moment)
+        objective = goal.at(moment)
         with seeded(device, recipe.seed, "step", epoch, step):
             rows = None if votes is None else votes[mine[step].to(device)]
             views = objective.views(f, x, y, generator, within=(share.start, share.total), votes=rows)
@@ -225,7 +245,8 @@ def _rest_of_epoch(
         team.add_gradients(f)
         learner.step(recipe.schedule.factor(moment, recipe.epochs))
         stopwatch.lap("descent")
-        means = charges.terms | {"noisy_accuracy": (charges.logits.argmax(-1) == y).float().mean()}
+        beside = charges.seen(y)
+        means = charges.terms | beside
         shared = team.add(share.weight * torch.stack([mean.detach() for mean in means.values()]))
         totals = dict(zip(means, shared * share.total, strict=True)) | {"images": torch.tensor(float(share.total))}
         for name, total in totals.items():
@@ -241,7 +262,7 @@ def _rest_of_epoch(
                 save_checkpoint(run.checkpoint, learner, position, to_dict(recipe))
                 begun = saved = time.perf_counter()
                 pause = max(pause, (saved - now) / _SHARE_OF_TIME_FOR_CHECKPOINTS)
-        yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums, recipe.epochs)
+        yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums, recipe.epochs, tuple(beside))
 
 
 def used_images(recipe: Recipe, images: int) -> Tensor:
@@ -263,7 +284,7 @@ def step_indices(recipe: Recipe, images: int, epoch: int, sample: Sample | None 
 
 
 def _close_epoch(
-    recipe: Recipe, learner: Learner, test_set: ImageSet, position: Position, device: torch.device
+    recipe: Recipe, goal: Charging, learner: Learner, test_set: ImageSet, position: Position, device: torch.device
 ) -> None:
     """Add the epoch's row to the history and move to the start of the next."""
     images = position.sums.pop("images")
@@ -272,7 +293,7 @@ def _close_epoch(
         "epoch": position.epoch + 1,
         "lr": recipe.lr * recipe.schedule.factor(position.epoch, recipe.epochs),
         **{name: total / images for name, total in position.sums.items()},
-        "test_noisy_accuracy": noisy_accuracy(recipe, learner.tested, test_set, position.epoch, device),
+        **watch(recipe, goal, learner.tested, test_set, position.epoch, device),
         "seconds": round(position.seconds, 4),
         **{f"seconds_{p}": round(position.seconds * position.phases.get(p, 0.0) / measured, 4) for p in PHASES},
         "images_per_second": round(images / position.seconds, 1),
@@ -284,17 +305,18 @@ def _close_epoch(
 
 
 @torch.inference_mode()
-def noisy_accuracy(
-    recipe: Recipe, f: nn.Module, test_set: ImageSet, epoch: int, device: torch.device, most: int = 1000
-) -> float:
-    """Share of about `most` evenly spaced test images that f gets right under one noise draw: to watch by."""
+def watch(
+    recipe: Recipe, goal: Charging, f: nn.Module, test_set: ImageSet, epoch: int, device: torch.device, most: int = 1000
+) -> dict[str, float]:
+    """Means over about `most` evenly spaced test images under one noise draw, by their column, as test_mse."""
     f.eval()
     generator = generator_for(device, recipe.seed, "watch", epoch)
     indices = torch.arange(0, len(test_set), max(1, len(test_set) // most))
-    hits = 0
+    totals: dict[str, float] = {}
     for x, y in test_set.batches(indices.split(recipe.batch)):
-        hits += int((f(x + recipe.objective.noise.sample_like(x, generator)).argmax(1) == y).sum())
-    return hits / len(indices)
+        for name, total in goal.watch(f, x, y, generator).items():
+            totals[name] = totals.get(name, 0.0) + float(total)
+    return {f"test_{name}": total / len(indices) for name, total in totals.items()}
 
 
 def refuse_divergence(position: Position) -> None:

@@ -17,9 +17,11 @@ from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
 from smoothcert.training.count_votes import Votes
 from smoothcert.training.first_votes import read_first
+from smoothcert.training.frozen_classifier import read_classifier
 from smoothcert.training.loop import Epoch, Step, train_on
 from smoothcert.training.start import read_start
 from smoothcert.training.team import joined
+from smoothcert.training.watched import tested_in_words
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,13 @@ class TrainedRun(os.PathLike[str]):
 
     @property
     def noisy_accuracy(self) -> float:
-        """Share of test images that f gets right under one noise draw, after the last epoch."""
+        """Of a classifier: the share of test images that f gets right under one noise draw, after the last epoch."""
         return float(self.epochs[-1]["test_noisy_accuracy"])
+
+    @property
+    def tested(self) -> str:
+        """How good it is on test images after the last epoch, in words."""
+        return tested_in_words(self.epochs[-1])
 
 
 @work
@@ -48,6 +55,7 @@ def train(
     seed: int | None = None,
     init: str | os.PathLike[str] | None = None,
     first: str | os.PathLike[str] | None = None,
+    classifier: str | os.PathLike[str] | None = None,
     **where: Unpack[Where],
 ) -> Generator[Step | Epoch | Votes, None, TrainedRun]:
     """Train a recipe into a run folder; called again, it goes on where it was stopped.
@@ -61,6 +69,7 @@ def train(
         seed: decides initial weights, order and noise (default: the recipe's, which is 0)
         init: run folder or weights to start from instead of fresh ones; the network must be the recipe's
         first: a finished run that is the recipe's first network, where it has one (default: it is trained in out/first)
+        classifier: of a denoiser that is trained for one: a run folder, or a model as `certify_run` takes it
         where: data, the folder of data sets; device, such as "cpu" or "cuda:1"; threads; workers, which decode pictures
 
     Returns:
@@ -84,6 +93,8 @@ def train(
     start = None if init is None else read_start(Path(init), chosen, train_set.num_classes)
     chosen = chosen if start is None else start.of(chosen)
     chosen, given = (chosen, None) if first is None else read_first(Path(first), chosen)
+    through = None if classifier is None else read_classifier(classifier, train_set)
+    chosen = chosen if through is None else through.of(chosen)
     with joined(here, device) as team:
-        yield from train_on(chosen, folder, train_set, test_set, device, team, start, given)
+        yield from train_on(chosen, folder, train_set, test_set, device, team, start, given, through)
     return TrainedRun(folder, chosen, tuple(read_training_log(RunFolder(folder).training_log)) if here.first else ())

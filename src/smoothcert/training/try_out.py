@@ -18,6 +18,7 @@ from smoothcert.errors import InputError
 from smoothcert.files.shown import one_line, shown
 from smoothcert.models.network import declared
 from smoothcert.noise.stream import generator_for
+from smoothcert.objectives import Charging
 from smoothcert.recipes import Recipe
 from smoothcert.training.seeded import seeded
 
@@ -36,42 +37,47 @@ _TAKEN = {
 """columns of a training log: no term may have such a name"""
 
 
-def try_out(recipe: Recipe, f: nn.Module, images: ImageSet) -> None:
+def try_out(recipe: Recipe, f: nn.Module, images: ImageSet, goal: Charging | None = None) -> None:
     """InputError in one line where the recipe could not be trained; f stays as it is.
 
     Two images pass through f. Where the recipe names code of one's own, a whole step is tried on a copy of f, under the
-    objective of the first epoch and of the last.
+    objective of the first epoch and of the last: `goal` where it is more than the recipe's.
     """
-    wanted = declared(f).input_shape
-    if wanted is not None and tuple(wanted) != images.shape:
-        takes, are = ("×".join(map(str, size)) for size in (wanted, images.shape))
+    shape = declared(f).input_shape
+    if shape is not None and tuple(shape) != images.shape:
+        takes, are = ("×".join(map(str, size)) for size in (shape, images.shape))
         raise InputError(f"{recipe.model} takes images of {takes}, but those of {recipe.data} are {are}: change one")
     x, y = images.batch(torch.arange(min(2, len(images))))
     f.eval()
+    # Of a denoiser σ = 1, or the step t = 1.
+    level = {"classify": (), "denoise": (torch.ones(len(x)),), "predict-noise": (torch.ones(len(x)).long(),)}
     with torch.no_grad():
-        logits = _tried(recipe.model, lambda: f(x))
+        made = _tried(recipe.model, lambda: f(x, *level[recipe.objective.task]))
     f.train()
-    if not isinstance(logits, Tensor) or tuple(logits.shape) != (len(x), images.num_classes):
-        found = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        needed = f"logits {(len(x), images.num_classes)} are needed"
+    classifies = recipe.objective.task == "classify"
+    wanted = (len(x), images.num_classes) if classifies else tuple(x.shape)
+    if not isinstance(made, Tensor) or tuple(made.shape) != wanted:
+        found = tuple(made.shape) if isinstance(made, Tensor) else type(made).__name__
+        needed = f"{'logits' if classifies else 'images'} {wanted} are needed"
         raise InputError(f"{recipe.model} gives {found} for {len(x)} images of {recipe.data}; {needed}")
     if recipe.sources:
-        _tried("the recipe", lambda: _one_step(recipe, copy.deepcopy(f), x, y, images.num_classes))
+        goal = goal or recipe.objective
+        _tried("the recipe", lambda: _one_step(recipe, goal, copy.deepcopy(f), x, y, images.num_classes))
 
 
-def _one_step(recipe: Recipe, f: nn.Module, x: Tensor, y: Tensor, num_classes: int) -> None:
+def _one_step(recipe: Recipe, goal: Charging, f: nn.Module, x: Tensor, y: Tensor, num_classes: int) -> None:
     votes = nn.functional.one_hot(y, num_classes).to(x.dtype) if recipe.objective.wants_votes else None
     for epoch in {0, recipe.epochs - 1}:
         factor = recipe.schedule.factor(float(epoch), recipe.epochs)
         if not isinstance(factor, int | float) or not 0 <= factor < math.inf:
             raise InputError(f"the schedule's factor in epoch {epoch} is {shown(factor)}, not a number >= 0")
-        objective, generator = recipe.objective.at(epoch), generator_for(x.device, recipe.seed, "try", epoch)
+        objective, generator = goal.at(epoch), generator_for(x.device, recipe.seed, "try", epoch)
         with seeded(x.device, recipe.seed, "try", epoch):
-            charges = objective(f, x, y, generator, votes)
+            charges = objective.charge(f, objective.views(f, x, y, generator, votes=votes), y)
             charges.loss.backward()
-            objective.noise.sample_like(x, generator)
+            objective.watch(f, x, y, generator)
         for name in charges.terms:
-            if name in _TAKEN or name.startswith(("seconds_", "peak_memory")):
+            if name in _TAKEN or name in charges.seen(y) or name.startswith(("seconds_", "peak_memory")):
                 raise InputError(f"a term cannot be called {name}: a training log has this column already")
 
 
