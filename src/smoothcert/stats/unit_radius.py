@@ -14,7 +14,7 @@ def unit_radius(k: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]
     Finite unless k = 0, for p̲ ≤ α^(1/n) < 1.
 
     >>> float(unit_radius(16, 16, 0.1).round(4))
-    1.1074
+    1.1075
     """
     from scipy.special import ndtri
 
