@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from smoothcert import Gaussian, InputError, SmoothedClassifier, find_recipe
-from smoothcert.models import Denoised, Ensemble, LeNet, Mirrored, OneShot, build, frozen
+from smoothcert.models import Denoised, Ensemble, LeNet, OneShot, build, frozen
 from smoothcert.models.ensemble import member_of
 from smoothcert.models.network import Declared, declared
 from smoothcert.recipes.muon import Muon

@@ -45,14 +45,15 @@ def from_diffusers(folder: Path) -> tuple[DiffusersNoise, str]:
             f"diffusers:{folder}: no folder with a UNet2DModel (config.json and its weights): save one there"
         )
     try:
-        unet = diffusers.UNet2DModel.from_pretrained(str(place), local_files_only=True, use_safetensors=True)
+        local = {"local_files_only": True, "use_safetensors": True, "torch_dtype": torch.float32}
+        unet = diffusers.UNet2DModel.from_pretrained(str(place), **local)
     except Exception as error:  # the package raises whatever its files lead to
         raise InputError(f"diffusers:{folder}: {one_line(error)}") from error
     if unet.config.out_channels not in (unet.config.in_channels, 2 * unet.config.in_channels):
         raise InputError(
             f"diffusers:{folder}: gives {unet.config.out_channels} channels: it predicts no noise of images"
         )
-    return DiffusersNoise(unet.to(torch.float32).eval()), _schedule(folder)
+    return DiffusersNoise(unet.eval()), _schedule(folder)
 
 
 def _schedule(folder: Path) -> str:
