@@ -11,9 +11,11 @@ from torch import nn
 
 from smoothcert import models
 from smoothcert.certification.composed import Part
-from smoothcert.certification.own_code import sources_of
+from smoothcert.certification.own_code import require_trained, sources_of
 from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
+from smoothcert.files.source import is_spec
+from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.foreign_denoiser import open_denoiser
 from smoothcert.interchange.weights import digest, load_weights
 from smoothcert.models import OneShot, frozen
@@ -41,7 +43,7 @@ def denoiser_part(
     if path.is_dir() or (path.suffix == ".safetensors" and arch is None):
         if range is not None or arch is not None:
             raise InputError(f"{spec}: a run knows its network and range: leave --denoiser-arch and -range out")
-        return _from_run(path, shape, device, precision)
+        return _from_run(path, shape, noise, device, precision, trust)
     if range is not None and spec.startswith("diffusers:"):
         raise InputError(f"{spec}: works in [−1, 1] and is dealt with so: leave --denoiser-range out")
     if not path.exists() and ":" not in spec:
@@ -66,7 +68,9 @@ def _sources(name: str, noise: Noise) -> dict[str, Any]:
     return {} if name.startswith("diffusers:") else sources_of(name, noise)
 
 
-def _from_run(path: Path, shape: tuple[int, ...], device: torch.device, precision: str) -> Part:
+def _from_run(
+    path: Path, shape: tuple[int, ...], noise: Noise, device: torch.device, precision: str, trust: bool
+) -> Part:
     folder = RunFolder(path if path.is_dir() else path.resolve().parent)
     file = folder.model if path.is_dir() else path
     if not file.exists():
@@ -75,10 +79,7 @@ def _from_run(path: Path, shape: tuple[int, ...], device: torch.device, precisio
     task = about.get("task")
     if task not in TASKS:
         raise InputError(f"{path}: is a classifier, no denoiser: --denoiser names what was trained to remove noise")
-    build = getattr(models, "build_denoiser", None)
-    if build is None:
-        raise InputError(f"{path}: needs {shown(about.get('model'))}, a network that this version does not have")
-    network: nn.Module = build(about.get("model"), shape[0])
+    network = _network(file, about, shape[0], trust)
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
@@ -87,5 +88,19 @@ def _from_run(path: Path, shape: tuple[int, ...], device: torch.device, precisio
     if task == PREDICT_NOISE:
         f = OneShot(f, str(about.get("schedule"))).eval()
     said = {"name": about["model"], "variant": f.variant, "sha256": digest(weights), "task": task}
+    said |= _sources(about["model"], noise)
     said |= {key: about[key] for key in ("schedule", "recipe") if key in about}
     return Part(f, folder.path.resolve().name, said)
+
+
+def _network(file: Path, about: dict[str, Any], channels: int, trust: bool) -> nn.Module:
+    """As it was trained: one of ours, made for so many channels, or code of one's own."""
+    name = about.get("model")
+    if is_spec(name):
+        require_trained(file, about, name, trust)
+        return network_of(name)(about.get("num_classes", 0), about.get("normalization", "standard"))
+    build = getattr(models, "build_denoiser", None)
+    if build is None:
+        raise InputError(f"{file}: needs {shown(name)}, a network that this version does not have")
+    network: nn.Module = build(name, channels)
+    return network
