@@ -19,12 +19,19 @@ from smoothcert.machine.work import work
 from smoothcert.procedures.bound import bound_of
 from smoothcert.procedures.budget import Budgeted, unplanned
 from smoothcert.procedures.certificate import ABSTAIN
+from smoothcert.procedures.curve import Curve
 from smoothcert.procedures.evidence import Counts
 from smoothcert.procedures.procedure import Procedure, build
 from smoothcert.recipes.serialize import kind_of
 from smoothcert.records.row import Row
 from smoothcert.records.secret_seed import secret_seed_for
 from smoothcert.records.selection import Selection
+from smoothcert.smoothed.classifier import SmoothedClassifier
+
+_COLLAPSED = (
+    "almost no image is certified under this noise: the network was not trained for it, or denoiser and classifier "
+    "disagree about the scale: see `smoothcert advise`"
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,8 @@ class Certified:
     so_far: str
     """ACR until now, or certified accuracy where radii must not be averaged; without labels how many abstained"""
     note: str = ""
-    """what the caller should hear, such as that σ is not that of the training"""
+    """what the caller should hear: that σ is not that of the training; with the last image, that almost none is
+    certified"""
 
     def __str__(self) -> str:
         return self.so_far if self.row is None else f"{self.so_far}  {self.row['seconds']:.1f} s/image"
@@ -96,7 +104,8 @@ def certify_run(
             until `smoothcert reveal`
         batch: noisy copies per forward pass; "auto" takes the fastest of a few
         options: data, device, threads, workers as for `train`; for others' models noise, dataset, arch, num_classes,
-            input_shape, normalization; for one's own images dataset="images/", labels="labels.csv", classes
+            input_shape, normalization; for one's own images dataset="images/", labels="labels.csv", classes; for an f
+            put together from parts ensemble=[…], denoiser, mirror=True
 
     Returns:
         work: iterate over its events (`Certified`), or call `finish()`, which gives the log's path for `read_log`
@@ -136,10 +145,21 @@ def certify_run(
             so_far = so_far if "correct" in row else f"{abstained} abstained"
             known += crew.todo is None  # rows of earlier calls come first
         left = wanted - known if crew.todo is None else crew.todo
-        yield Certified(row, known + crew.written, known + left, so_far, target.note)
+        done, total = known + crew.written, known + left
+        collapsed = row is not None and "correct" in row and done == total and _collapsed(seen, correct, how, g)
+        yield Certified(row, done, total, so_far, _COLLAPSED if collapsed else target.note)
     if votes and wanted == len(selection.of(len(test_set))):
         pilot_path(log).unlink(missing_ok=True)  # the log has them all
     return log
+
+
+def _collapsed(seen: int, correct: int, how: Procedure, g: SmoothedClassifier) -> bool:
+    """Whether at least 20 images are done and almost none is certified: at most 5 % more than 1/K, and at most 20 %.
+
+    One that always gives the same class gets 1/K. A grid that begins above radius 0 says nothing of this.
+    """
+    least = how.radii[0] if isinstance(how, Curve) else 0.0
+    return seen >= 20 and least == 0 and correct <= seen * min(0.2, 1 / g.num_classes + 0.05)
 
 
 def _refuse_beside_budget(procedure: str, radii: tuple[float, ...] | None, shard: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 from smoothcert import models
+from smoothcert.certification.composed import Part, composed
+from smoothcert.certification.denoiser import TASKS, denoiser_part, standard_deviation
 from smoothcert.certification.own_code import require_trained, sources_of
 from smoothcert.data import ImageSet, load, own_of, splits
 from smoothcert.errors import InputError
@@ -27,6 +29,7 @@ from smoothcert.recipes.serialize import noise_from_dict
 from smoothcert.recipes.structure import structure
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.smoothed.classifier import SmoothedClassifier
+from smoothcert.smoothed.votes import precision_of
 
 
 class ModelOptions(Where, total=False):
@@ -51,6 +54,16 @@ class ModelOptions(Where, total=False):
     """of f (default: that of the run's training, float32 for others' models)"""
     trust: bool
     """run code that came with the model: saved programs, and a run's own network or noise whose source has changed"""
+    ensemble: Sequence[str | os.PathLike[str]] | None
+    """further runs or models: f is the sum of the logits of all of them"""
+    denoiser: str | os.PathLike[str] | None
+    """before f: the run folder of a denoiser, FILE.onnx, …, package.module:factory, diffusers:FOLDER"""
+    denoiser_arch: str | None
+    """package.module:factory that builds the network of a denoiser's weights"""
+    denoiser_range: tuple[float, float] | None
+    """of the images that a foreign denoiser works with, as (−1, 1) (default: 0 to 1)"""
+    mirror: bool
+    """f is the sum of the logits of an image and its mirror image"""
 
 
 _SAID_OF_OTHERS = ("arch", "num_classes", "input_shape", "normalization")
@@ -117,7 +130,8 @@ def open_target(run: str | os.PathLike[str], **options: Unpack[ModelOptions]) ->
         run: a run folder, or a model: FILE.onnx, TorchScript, FILE.pt2, FILE.pth.tar, package.module:factory,
             timm:NAME, torchvision:NAME
         options: data, device, threads, workers as for `train`; precision of f; for others' models noise, dataset,
-            arch, num_classes, input_shape, normalization; dataset, labels and classes for one's own images
+            arch, num_classes, input_shape, normalization; dataset, labels and classes for one's own images; ensemble,
+            denoiser and mirror for an f put together from parts
 
     Returns:
         f in its final form, with its noise, the name of its data set, and what a certificate says about it
@@ -127,16 +141,73 @@ def open_target(run: str | os.PathLike[str], **options: Unpack[ModelOptions]) ->
         Traceback (most recent call last):
         smoothcert.errors.InputError: nowhere: no such run or model file: see `smoothcert train --help`
     """
-    spec, path = os.fspath(run), Path(run)
+    spec = os.fspath(run)
     given = (options.get(name) for name in ("labels", "classes"))
     if options.get("dataset") is None and any(value is not None for value in given):
         raise InputError("--labels and --classes are for images of one's own: name their folder")
-    by_factory = ":" in (options.get("arch") or "")
-    if path.is_dir() or (path.suffix == ".safetensors" and not by_factory):
-        return _from_run(path, options)
-    if not path.exists() and ":" not in spec:
-        raise InputError(f"{spec}: no such run or model file: see `smoothcert train --help`")
-    return _from_model(spec, options)
+    members, denoiser = [os.fspath(each) for each in options.get("ensemble") or ()], options.get("denoiser")
+    if denoiser is None and (options.get("denoiser_arch") or options.get("denoiser_range")):
+        raise InputError("--denoiser-arch and --denoiser-range are for a denoiser: name it with --denoiser")
+    if denoiser is not None and options.get("noise") in (None, "grid"):
+        raise InputError(f"{spec}: say which noise {denoiser} is to remove, with --sigma")
+    first = _open_one(spec, options, members)
+    if not members and denoiser is None and not options.get("mirror"):
+        return first
+    return _composed(first, members, options)
+
+
+def _open_one(spec: str, options: ModelOptions, beside: Sequence[str] = ()) -> Target:
+    """One run or model. What is said of others' models is not for the runs `beside` which there are such models."""
+    if not _is_run(spec, options):
+        if not Path(spec).exists() and ":" not in spec:
+            raise InputError(f"{spec}: no such run or model file: see `smoothcert train --help`")
+        return _from_model(spec, options)
+    if any(not _is_run(other, options) for other in beside):
+        options = {**options, **dict.fromkeys(_SAID_OF_OTHERS)}  # type: ignore[typeddict-item]
+    return _from_run(Path(spec), options)
+
+
+def _is_run(spec: str, options: ModelOptions) -> bool:
+    path, by_factory = Path(spec), ":" in (options.get("arch") or "")
+    return path.is_dir() or (path.suffix == ".safetensors" and not by_factory)
+
+
+def _composed(first: Target, members: Sequence[str], options: ModelOptions) -> Target:
+    """f of all parts in place of the first one's; each in the precision of the first."""
+    precision: Any = precision_of(first.f)
+    told: ModelOptions = {**options, "noise": first.noise, "precision": precision}
+    targets, shape = [first], first.input_shape
+    for spec in members:
+        shaped: ModelOptions = {**told, "dataset": first.data}
+        if not _is_run(spec, options):  # its images have been opened once
+            shaped = {**told, "dataset": None, "input_shape": options.get("input_shape") or shape}
+        targets.append(_open_one(spec, shaped, [spec]))
+        if (targets[-1].input_shape, targets[-1].num_classes) != (shape, first.num_classes):
+            sizes = ("×".join(map(str, t.input_shape)) + f" and {t.num_classes} classes" for t in (targets[-1], first))
+            raise InputError(f"{spec}: is for images of {next(sizes)}, but {first.name} of {next(sizes)}")
+    denoiser, sigma = options.get("denoiser"), 1.0
+    before = None
+    if denoiser is not None:
+        sigma = standard_deviation(first.noise)
+        how = {"arch": options.get("denoiser_arch"), "range": options.get("denoiser_range"), "precision": precision}
+        how["trust"] = options.get("trust", False)
+        before = denoiser_part(os.fspath(denoiser), shape, first.noise, first.device, **how)
+    kept = ("recipe", "imported")
+    parts = [
+        Part(each.f, each.name, each.about["model"] | {key: each.about[key] for key in kept if key in each.about})
+        for each in targets
+    ]
+    whole = composed(parts, before, sigma, options.get("mirror", False))
+    # Behind a denoiser a classifier need not have seen this noise.
+    notes = dict.fromkeys(each.note for each in targets if each.note and before is None)
+    return replace(
+        first,
+        name=whole.name,
+        f=whole.f,
+        about={"model": whole.about},
+        log=Path(f"{whole.name}.certify.jsonl"),
+        note="; ".join(notes),
+    )
 
 
 def _from_run(path: Path, options: ModelOptions) -> Target:
@@ -151,10 +222,8 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
     if any(options.get(name) is not None for name in _SAID_OF_OTHERS):
         raise InputError(f"{path}: a run knows its network: --arch and the like are for others' models")
     weights, about = load_weights(file)
-    if "task" in about:
-        raise InputError(
-            f"{path}: is a denoiser: put it before a classifier, as in certify CLASSIFIER --denoiser {path}"
-        )
+    if about.get("task") in TASKS:
+        raise InputError(f"{path}: is a denoiser: name it with --denoiser, beside the classifier that it helps")
     missing = {"model", "num_classes", "normalization", "noise", "dataset"} - about.keys()
     if missing:
         raise InputError(f"{file}: holds no finished model (a checkpoint of a training?)")
@@ -178,6 +247,7 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
             "name": about["model"],
             "variant": f.variant if normalization == "standard" else f"{f.variant}, normalization {normalization}",
             "sha256": digest(weights),
+            **({"passes_per_vote": f.passes_per_vote} if f.passes_per_vote > 1 else {}),
             **sources_of(about["model"], noise),
         },
         **{key: about[key] for key in ("recipe", "imported") if key in about},

@@ -20,22 +20,18 @@ _MOST_NUMBERS = 2**26  # of one input: 256 photographs have 39 million
 _PROVIDERS = ("CUDAExecutionProvider", "CPUExecutionProvider")
 
 
-class OnnxModel:
-    """f(x) = the file's logits for images in [0, 1], computed by onnxruntime.
+class OnnxProgram:
+    """The file's one output for images in [0, 1], whatever it is, computed by onnxruntime.
 
-    One float32 input (batch, C, H, W) and one output (batch, K) are needed. A file with a fixed batch is run
-    as often as it takes, the last time filled up with zeros. What the file leaves open must be given.
+    One float32 input (batch, C, H, W) is needed. A file with a fixed batch is run as often as it takes, the last time
+    filled up with zeros. What the file leaves open must be given.
     """
 
     input_range = (0.0, 1.0)
     memory_format = torch.contiguous_format
 
     def __init__(
-        self,
-        path: Path,
-        input_shape: tuple[int, ...] | None = None,
-        num_classes: int | None = None,
-        image_shape: tuple[int, ...] | None = None,
+        self, path: Path, input_shape: tuple[int, ...] | None = None, image_shape: tuple[int, ...] | None = None
     ) -> None:
         runtime = optional("onnxruntime", "onnx")
         self.path = path
@@ -45,9 +41,10 @@ class OnnxModel:
         self.variant = f"onnxruntime {runtime.__version__}, {provider}"
         try:
             self._input, self._fixed_batch, self.input_shape = _input(path, self._session, input_shape, image_shape)
-            self._count_classes(num_classes)
+            _require_one_output(path, self._session)
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not an ONNX model, or damaged (a name in it is not text)") from error
+        self.output_shape = self._run(np.zeros((1, *self.input_shape), np.float32)).shape[1:]
 
     def __call__(self, x: Tensor) -> Tensor:
         if x.dtype != torch.float32 or tuple(x.shape[1:]) != self.input_shape:
@@ -56,8 +53,8 @@ class OnnxModel:
         images = x.detach().cpu().contiguous().numpy()
         step = self._fixed_batch or max(1, len(images))
         parts = [self._run(images[start : start + step]) for start in range(0, len(images), step)]
-        logits = np.concatenate(parts) if parts else np.empty((0, self.num_classes), np.float32)
-        return torch.from_numpy(logits).to(x.device)
+        found = np.concatenate(parts) if parts else np.empty((0, *self.output_shape), np.float32)
+        return torch.from_numpy(found).to(x.device)
 
     def _run(self, images: np.ndarray) -> np.ndarray:
         rows = len(images)
@@ -65,25 +62,49 @@ class OnnxModel:
             missing = np.zeros((self._fixed_batch - rows, *self.input_shape), np.float32)
             images = np.concatenate([images, missing])
         try:
-            logits = self._session.run(None, {self._input: images})[0]
+            found = self._session.run(None, {self._input: images})[0]
         except Exception as error:  # onnxruntime's exceptions share no base but this
             raise InputError(f"{self.path}: onnxruntime failed: {one_line(error)}") from error
-        if not isinstance(logits, np.ndarray) or logits.dtype.kind not in "fiu":
+        if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiu":
             raise InputError(f"{self.path}: its output is not an array of numbers: export one with the logits alone")
-        if logits.ndim != 2 or len(logits) != len(images):
-            raise InputError(f"{self.path}: gave {logits.shape} for {len(images)} images, not (batch, classes)")
-        return logits[:rows].astype(np.float32, copy=False)
+        if found.ndim < 2 or len(found) != len(images):
+            raise InputError(f"{self.path}: gave {found.shape} for {len(images)} images, not (batch, …)")
+        return found[:rows].astype(np.float32, copy=False)
 
-    def _count_classes(self, asked: int | None) -> None:
-        outputs = self._session.get_outputs()
-        if len(outputs) != 1:
-            names = ", ".join(output.name for output in outputs)
-            raise InputError(f"{self.path}: has {len(outputs)} outputs ({names}): export one with the logits alone")
-        self.num_classes = self._run(np.zeros((1, *self.input_shape), np.float32)).shape[1]
+
+class OnnxModel:
+    """f(x) = the file's logits for images in [0, 1]: an `OnnxProgram` whose output is (batch, K)."""
+
+    input_range = OnnxProgram.input_range
+    memory_format = OnnxProgram.memory_format
+
+    def __init__(
+        self,
+        path: Path,
+        input_shape: tuple[int, ...] | None = None,
+        num_classes: int | None = None,
+        image_shape: tuple[int, ...] | None = None,
+    ) -> None:
+        self._program = OnnxProgram(path, input_shape, image_shape)
+        self.sha256, self.variant = self._program.sha256, self._program.variant
+        self.input_shape = self._program.input_shape
+        if len(self._program.output_shape) != 1:
+            raise InputError(f"{path}: gave {(1, *self._program.output_shape)} for 1 images, not (batch, classes)")
+        (self.num_classes,) = self._program.output_shape
         if self.num_classes < 2:
-            raise InputError(f"{self.path}: a classifier needs at least 2 classes, its output has one")
-        if asked not in (None, self.num_classes):
-            raise InputError(f"{self.path}: its output has {self.num_classes} classes, not {asked}")
+            raise InputError(f"{path}: a classifier needs at least 2 classes, its output has one")
+        if num_classes not in (None, self.num_classes):
+            raise InputError(f"{path}: its output has {self.num_classes} classes, not {num_classes}")
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self._program(x)
+
+
+def _require_one_output(path: Path, session: Any) -> None:
+    outputs = session.get_outputs()
+    if len(outputs) != 1:
+        names = ", ".join(output.name for output in outputs)
+        raise InputError(f"{path}: has {len(outputs)} outputs ({names}): export one with the logits alone")
 
 
 def _session(runtime: Any, path: Path) -> Any:

@@ -13,10 +13,14 @@ from smoothcert.files.shown import shown
 from smoothcert.models.cifar_densenet import CifarDenseNet
 from smoothcert.models.cifar_resnet import CifarResNet
 from smoothcert.models.cifar_wide import CifarWide
+from smoothcert.models.denoised import Denoised
+from smoothcert.models.ensemble import MOST_MEMBERS, Ensemble
 from smoothcert.models.freeze import Frozen, frozen
 from smoothcert.models.imagenet_resnet import ImageNetResNet
 from smoothcert.models.lenet import LeNet
+from smoothcert.models.mirrored import Mirrored
 from smoothcert.models.normalize import renormalize
+from smoothcert.models.one_shot import OneShot
 from smoothcert.models.unet_denoiser import UNetDenoiser
 from smoothcert.models.unet_noise import UNetNoise
 
@@ -39,14 +43,23 @@ DENOISERS: dict[str, Callable[[int], nn.Module]] = {
 _MOST_CLASSES = 30_000  # the largest set in use, ImageNet-21k, has 21,841
 
 
+_TOGETHER = re.compile(r"(?P<name>[^*+]+)(\*(?P<members>\d{1,4}))?(?P<mirror>\+mirror)?")
+
+
 def build(name: str, num_classes: int, normalization: str = "standard") -> nn.Module:
-    """The named network, cifar_resnet<6k+2> or cifar_wide<% of its channels>; fresh weights from torch's generator."""
+    """The named network, cifar_resnet<6k+2> or cifar_wide<% of its channels>; fresh weights from torch's generator.
+
+    NAME*3 is an `Ensemble` of three that differ in their fresh weights, to be trained as one network on the summed
+    logits; NAME+mirror is `Mirrored`; NAME*3+mirror is both.
+    """
     if type(num_classes) is not int or not 2 <= num_classes <= _MOST_CLASSES:
         raise InputError(
             f"a classifier needs at least 2 classes and at most {_MOST_CLASSES:,}, not {shown(num_classes)}"
         )
     if not isinstance(name, str) or not isinstance(normalization, str):
         raise InputError(f"a model and its normalization go by names, not {shown(name)} and {shown(normalization)}")
+    if (together := _TOGETHER.fullmatch(name)) and together["name"] != name:
+        return _together(together, num_classes, normalization)
     depth, width = (re.fullmatch(rf"{family}(\d{{1,4}})", name) for family in ("cifar_resnet", "cifar_wide"))
     if depth:
         f: nn.Module = CifarResNet(int(depth[1]), num_classes)
@@ -67,15 +80,28 @@ def build_denoiser(name: str, channels: int) -> nn.Module:
     return (UNetNoise if found[1] else UNetDenoiser)(int(found[2]), channels)
 
 
+def _together(name: re.Match[str], num_classes: int, normalization: str) -> nn.Module:
+    members = 1 if name["members"] is None else int(name["members"])
+    if not 1 <= members <= MOST_MEMBERS:  # before the first of them takes memory
+        raise InputError(f"an ensemble has 1 to {MOST_MEMBERS} members, not {members}")
+    networks = [build(name["name"], num_classes, normalization) for _ in range(members)]
+    f = networks[0] if name["members"] is None else Ensemble(networks)
+    return Mirrored(f) if name["mirror"] else f
+
+
 __all__ = [
     "DENOISERS",
     "MODELS",
     "CifarDenseNet",
     "CifarResNet",
     "CifarWide",
+    "Denoised",
+    "Ensemble",
     "Frozen",
     "ImageNetResNet",
     "LeNet",
+    "Mirrored",
+    "OneShot",
     "UNetDenoiser",
     "UNetNoise",
     "build",

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from smoothcert.errors import InputError
 from smoothcert.machine.precision import PRECISIONS
+from smoothcert.models.composed import AS_GIVEN, Composed
 from smoothcert.models.network import declared
 from smoothcert.models.normalize import Normalize
 
-AS_GIVEN = "as given"
 _IN_FLOAT32 = (Normalize, nn.modules.batchnorm._BatchNorm)  # of a bfloat16 network too: they cost nothing
 
 
@@ -46,14 +46,16 @@ class Frozen(nn.Module):
         self.input_range: tuple[float, float] = says.input_range or (0.0, 1.0)
         self.input_shape: tuple[int, ...] | None = says.input_shape and tuple(says.input_shape)
         self.memory_format: torch.memory_format = says.memory_format or torch.contiguous_format
+        self.passes_per_vote: int = says.passes_per_vote
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, *more: object) -> Tensor:
+        """`more` is passed on as it is: what a denoiser is told beside its images."""
         if self.input_shape is not None and tuple(x.shape[1:]) != self.input_shape:
             raise InputError(f"the images are {tuple(x.shape[1:])} but the network takes {self.input_shape}")
         x = x.contiguous(memory_format=self.memory_format)
-        if self.precision == "float32":
-            return self.f(x)
-        return self.f(x.bfloat16()).float()
+        if self.precision == "float32" or isinstance(self.f, Composed):  # the parts of one round for themselves
+            return self.f(x, *more)
+        return self.f(x.bfloat16(), *more).float()
 
     def train(self, mode: bool = True) -> Frozen:
         if mode:
@@ -66,7 +68,8 @@ def frozen(f: nn.Module, precision: str = "float32") -> Frozen:
     """f for evaluation: a folded, channels-last copy of a network of ours, in float32 or bfloat16.
 
     Anybody else's network is not copied but put into evaluation mode where it stands, its layers as given; in bfloat16
-    it is a copy. It may declare `memory_format` and `concurrent`.
+    it is a copy. It may declare `memory_format` and `concurrent`. Of a network put together from others, as an
+    ensemble, each part is frozen.
     """
     if precision not in PRECISIONS:
         raise InputError(f"precision is float32 or bfloat16, not {precision!r}")
@@ -74,6 +77,9 @@ def frozen(f: nn.Module, precision: str = "float32") -> Frozen:
         if f.precision != precision:
             raise InputError(f"the network is frozen in {f.precision}: freeze the one it was made from in {precision}")
         return f
+    if isinstance(f, Composed):
+        f = f.with_parts(lambda part: frozen(part, precision))
+        return Frozen(f, f.variant, declared(f).concurrent, precision).eval()
     words, concurrent = [], isinstance(f, Foldable) or declared(f).concurrent
     rounded = precision == "bfloat16"
     if isinstance(f, Foldable) or rounded:

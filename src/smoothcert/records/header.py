@@ -46,7 +46,15 @@ class Model:
     """how it was computed: its layers may be folded or laid out anew, which changes the last digits of its logits"""
     sha256: str | None
     said: Mapping[str, Any]
-    """all that is written of it, these three included"""
+    """all that is written of it, these three included; of an f put together from parts, its `parts`"""
+
+    @property
+    def passes_per_vote(self) -> int:
+        """Networks that a vote goes through, which is what it costs; logs say it where it is not 1."""
+        found = self.said.get("passes_per_vote", 1)
+        if type(found) is not int or found < 1:
+            raise InputError(f"model.passes_per_vote must be a whole number from 1 on, not {shown(found)}")
+        return found
 
 
 @dataclass(frozen=True)
@@ -216,4 +224,5 @@ def _model(values: Any) -> Model:
     said = require_table(values, "model")
     known = {key: said.get(key) for key in ("name", "variant", "sha256")}
     model: Model = structure(Model, known | {"said": said}, "model", KINDS)
+    _ = model.passes_per_vote  # refused here where it cannot be
     return model

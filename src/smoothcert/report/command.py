@@ -21,6 +21,8 @@ def certify_command(header: Header) -> str | None:
         return None
     if isinstance(header.model.said.get("network"), str) or header.data.kind is not None:
         return None  # code and images of one's own are named by paths, which the log does not keep
+    if "parts" in header.model.said:
+        return None  # each part may be a run, whose folder the log does not keep
     of_a_run = header.recipe is not None or header.imported is not None
     words = ["smoothcert", "certify", "RUN" if of_a_run else plain_name(_source(header.model) or header.model.name)]
     words += [] if of_a_run else _of_a_checkpoint(header.model)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 import torch
 from torch import Tensor, nn
 from torch.optim import SGD, AdamW, Muon, Optimizer
 
+from smoothcert.models.ensemble import member_of
 from smoothcert.recipes import Recipe
 
 
@@ -83,9 +85,12 @@ def as_parameter(matrix: Tensor, p: Tensor) -> Tensor:
 def _for_muon(recipe: Recipe, parameters: dict[str, nn.Parameter]) -> dict[str, nn.Parameter]:
     if recipe.muon is None:
         return {}
-    names = [name for name, p in parameters.items() if p.ndim >= 2]
-    names = names[0 if recipe.muon.stem else 1 :]
-    return {name: parameters[name] for name in (names if recipe.muon.head else names[:-1])}
+    matrices = [name for name, p in parameters.items() if p.ndim >= 2]
+    chosen: list[str] = []
+    for _, members in groupby(matrices, member_of):  # each network of an ensemble has a stem and a head
+        names = list(members)[0 if recipe.muon.stem else 1 :]
+        chosen += names if recipe.muon.head else names[:-1]
+    return {name: parameters[name] for name in chosen}
 
 
 def optimizer_of(recipe: Recipe, parameters: Iterable[nn.Parameter]) -> Optimizer:

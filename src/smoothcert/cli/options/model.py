@@ -49,6 +49,18 @@ class Model:
     """run code that came with the model: a TorchScript or .pt2 file, or a run whose own network or noise has another
     source now than when it was trained"""
 
+    ensemble: tuple[str, ...] = ()
+    """further runs or models: f is the sum of the logits of all of them, as in `certify A --ensemble B C`"""
+    denoiser: str | None = None
+    """remove the noise before the classifier, which then need not have seen any: run folder of a denoiser, FILE.onnx,
+    TorchScript, FILE.pt2, weights, package.module:factory, diffusers:FOLDER; needs --sigma"""
+    denoiser_arch: str | None = None
+    """package.module:factory that builds the network of a denoiser's weights"""
+    denoiser_range: tuple[float, float] | None = None
+    """of the images that a denoiser from elsewhere works with, as in --denoiser-range -1 1 (default: 0 1)"""
+    mirror: bool = False
+    """f is the sum of the logits of an image and its mirror image: twice the cost of a vote"""
+
     def options(self, machine: Machine, images: str | None = None, network: str | None = None) -> ModelOptions:
         """`images` and `network` are what the command itself was told: the same as --dataset and --arch."""
         if images is not None and self.dataset is not None:
@@ -68,6 +80,11 @@ class Model:
             "normalization": self.normalization,
             "precision": self.precision,
             "trust": self.trust,
+            "ensemble": self.ensemble,
+            "denoiser": self.denoiser,
+            "denoiser_arch": self.denoiser_arch,
+            "denoiser_range": self.denoiser_range,
+            "mirror": self.mirror,
         }
 
     def chosen_noise(self) -> Noise | Literal["grid"] | None:
