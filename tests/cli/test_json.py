@@ -23,11 +23,12 @@ CALLS = {
     "verify": "run run",
     "audit": "run --images 1 --votes 500 --steps 1 --restarts 1 --views 2",
     "table": "run run",
+    "leaderboard": "run run",
     "compare": "run run",
     "cost": "run run",
 }
 BESIDE = {"selftest"}  # takes longer: tests/cli/test_audit.py
-LISTS = ("recipes", "reproduce", "predict", "verify", "table", "cost")
+LISTS = ("recipes", "reproduce", "predict", "verify", "table", "leaderboard", "cost")
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,7 @@ COMMANDS = {
     "table": "certified accuracy and ACR of runs and logs",
     "plot": "certified accuracy against radius",
     "figure": "the paper's figures: panels by σ or ablation, p_A, log-probability gaps",
+    "leaderboard": "rank runs and logs: ACR at equal n, certified accuracy, cost, p_A",
     "compare": "two runs or logs on the same images, with confidence intervals",
     "report": "one HTML page about runs and logs, to open offline",
     "export-tsv": "write a certification as the community's TSV",
