@@ -117,7 +117,7 @@ def test_boards_are_by_data_noise_and_alpha():
 
 def test_what_cannot_be_ranked_together_is_refused():
     one = log([990, 900])
-    with pytest.raises(InputError, match="share fewer than 2 images: --no-common"):
+    with pytest.raises(InputError, match="share fewer than 2 images: --own-images"):
         leaderboard([one, log([990, 900], index=[7, 8])])
     with pytest.raises(InputError, match="are of different images, both called mnist5k"):
         leaderboard([one, log([990, 900], data=DATA | {"fingerprint": "g"})])

@@ -118,6 +118,12 @@ figure curves                                           | at least one
 figure pie run                                          | pie
 figure curves run --m run                               | figure ablation
 figure gaps broken.json                                 | broken.json
+leaderboard                                             | at least one
+leaderboard nowhere                                     | nowhere
+leaderboard old.tsv                                     | does not say its data set
+leaderboard run --radii -1                              | --radii
+leaderboard run --label a b                             | --label
+leaderboard run --format excel                          | excel
 compare run                                             | two
 compare run nowhere                                     | nowhere
 compare run run --confidence 0                          | --confidence

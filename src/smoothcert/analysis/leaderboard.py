@@ -103,7 +103,7 @@ def _board(ours: list[Contestant], beside: list[Contestant], radii: Sequence[flo
         _require_same_data(ours[0], one)
     index = reduce(np.intersect1d, (one.results.index for one in ours))
     if common and len(index) < 2:
-        raise InputError(f"the logs of {ours[0].data} share fewer than 2 images: --no-common takes each by itself")
+        raise InputError(f"the logs of {ours[0].data} share fewer than 2 images: --own-images takes each by itself")
     usable = [one for one in beside if one.n >= n and len(np.setdiff1d(index, one.results.index)) == 0]
     notes.extend(
         f"left out: {one.name}: not all of these images, or fewer votes" for one in beside if one not in usable
@@ -113,7 +113,7 @@ def _board(ours: list[Contestant], beside: list[Contestant], radii: Sequence[flo
         notes.extend(_left_out(ours, len(index)))
         everyone = [one.of_images(index) for one in everyone]
     elif len({len(one.results) for one in everyone}) > 1:
-        notes.append("rows are of different images: only the differences compare them (--common: all on the same)")
+        notes.append("rows are of different images: only the differences compare them")
     chosen = list(radii) if radii is not None else default_radii([one.results for one in everyone])
     scored = [_Scored(one, *one.at(n, chosen)) for one in everyone]
     if radii is None:  # with fewer votes the largest of them may be out of reach

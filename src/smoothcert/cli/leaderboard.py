@@ -32,10 +32,10 @@ class Leaderboard:
     """what to call the logs, one word or quoted text for each, in their order (default: told apart by their paths)"""
     radii: tuple[float, ...] = ()
     """radii of the certified accuracies (default: 0, 0.25, … up to the largest)"""
-    common: bool = True
-    """only the images that all logs of a board have; --no-common: each log on all its own images"""
-    published: bool = True
-    """put the authors' logs of the same data set and σ beside"""
+    own_images: bool = False
+    """each log on all its own images (default: only the images that all logs of a board have)"""
+    no_published: bool = False
+    """leave out the authors' logs of the same data set and σ, which else stand beside"""
     json: bool = False
     """print one JSON document, a list with an object per board: the same as --format json"""
     format: Literal["terminal", "markdown", "json"] = "terminal"
@@ -53,7 +53,7 @@ class Leaderboard:
             raise InputError("--radii must be numbers >= 0")
         with readable(self.logs, labels=self.label) as (everything,):
             logs = list(everything.values())
-            boards = leaderboard(logs, list(self.radii) or None, self.common, self.published)
+            boards = leaderboard(logs, list(self.radii) or None, not self.own_images, not self.no_published)
             if self.json or self.format == "json":
                 print_json([as_dict(board) for board in boards])
             elif self.format == "markdown":
