@@ -167,6 +167,17 @@ def test_reduced_and_unfinished_logs_and_dear_votes_are_marked():
     assert footnotes(board) == [f"* short: {place.reduced}"] and blocks(board)[0][1][0][1] == "short *"
 
 
+def test_an_f_of_parts_costs_what_all_parts_cost():
+    parts = [
+        {"role": "classifier", "recipe": to_dict(find_recipe(f"mnist/{m}/0.50"))} for m in ("gaussian", "consistency")
+    ]
+    model = {"name": "a + b", "variant": None, "sha256": None, "passes_per_vote": 2, "parts": parts}
+    (board,) = leaderboard([mnist_log("both", model=model)], published=False)
+    assert (board.places[0].passes, board.places[0].passes_per_vote) == (90 + 180, 2)
+    unknown = model | {"parts": [*parts, {"role": "denoiser"}]}
+    assert leaderboard([mnist_log("three", model=unknown)], published=False)[0].places[0].passes is None
+
+
 def test_a_fraction_of_the_images_is_a_fraction_of_the_passes():
     recipe = reduced_recipe(find_recipe("mnist/consistency/0.50"), 0.001)
     (board,) = leaderboard([mnist_log("short", recipe)], published=False)

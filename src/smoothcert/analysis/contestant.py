@@ -21,8 +21,9 @@ from smoothcert.paper import published
 from smoothcert.procedures.bound import SINGLE
 from smoothcert.procedures.certificate import ABSTAIN
 from smoothcert.procedures.fixed import Fixed
-from smoothcert.recipes import RECIPES, Certification, Recipe, find_recipe
+from smoothcert.recipes import RECIPES, Certification, Recipe, find_recipe, from_dict
 from smoothcert.recipes.estimate import passes_per_image
+from smoothcert.records.header import Header
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
 
@@ -122,7 +123,6 @@ def contestant(results: Results) -> Contestant:
     if header.noise is None or header.n is None or header.alpha is None or header.data is None:
         raise InputError(f"{results.name}: its header does not say data, noise, n and α: it cannot be ranked")
     split = "" if header.data.split == "test" else f" ({header.data.split})"
-    recipe = header.recipe
     found = Contestant(
         results,
         "ours",
@@ -130,7 +130,7 @@ def contestant(results: Results) -> Contestant:
         header.noise,
         header.n,
         header.alpha,
-        None if recipe is None else training_passes(recipe),
+        _passes(header),
         _minutes(results),
         tuple(_reductions(results)),
     )
@@ -196,6 +196,20 @@ def _taken_as_paper(results: Results, origin: str, data: str, sigma: float, reci
         )
     passes = None if recipe is None else training_passes(recipe)
     return Contestant(results, origin, data, Gaussian(sigma), n, alpha, passes)
+
+
+def _passes(header: Header) -> float | None:
+    """Of an f that was put together from parts, those of all its parts; None where one does not say its recipe."""
+    if header.recipe is not None:
+        return training_passes(header.recipe)
+    parts = None if header.model is None else header.model.said.get("parts")
+    said = [part.get("recipe") if isinstance(part, dict) else None for part in parts] if isinstance(parts, list) else []
+    if not said or None in said:
+        return None
+    try:
+        return sum(training_passes(from_dict(recipe)) for recipe in said)
+    except InputError:  # of a later version, or a task of another kind
+        return None
 
 
 def _reductions(results: Results) -> Iterator[str]:

@@ -21,6 +21,7 @@ COMMANDS = {
     "show": "all that decides a recipe's result, as TOML, and its printed row",
     "train": "train a recipe",
     "reproduce": "train and certify what is missing of a table, and compare it with the paper",
+    "advise": "which way to certificates is worth it for a model you have: as is, denoiser, fine-tune, train",
     "certify": "certify a run, or any model, on a test set or images of your own",
     "merge": "join the parts of a log that several processes wrote",
     "predict": "predict with a smoothed classifier",
