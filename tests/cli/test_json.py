@@ -17,6 +17,7 @@ CALLS = {
     "recipes": "mnist/*/0.50",
     "show": "mnist/gaussian/0.50",
     "reproduce": "table10 --dry-run",
+    "advise": "run --images 20 --votes 20",
     "certify": "run --n 100 --every 8",
     "predict": "run --every 20 --n 100",
     "check": "run --radius 0 --at-least 0.01",
