@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smoothcert.analysis.fewer_votes import with_fewer_votes
+from smoothcert.analysis.fewer_votes import certified_with_fewer_votes, votes_against, with_fewer_votes
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
 from smoothcert.stats import lower_bound
@@ -44,3 +44,21 @@ def test_zero_stays_zero_and_three_digits_do_little():
 def test_more_votes_than_there_were_are_refused():
     with pytest.raises(InputError, match=r"of 100 votes 101 cannot be drawn"):
         with_fewer_votes(np.array([0.3]), SIGMA, 100, 101)
+
+
+@pytest.mark.parametrize("share", [0.53, 0.6, 0.8, 0.99, 0.9999, 1.0])
+def test_certified_accuracy_is_the_share_of_draws_that_reach_the_radius(share):
+    """Drawn 20,000 times; a wrong share is accepted with probability below 10⁻⁶."""
+    n, fewer, count = 20_000, 2_000, round(share * 20_000)
+    left = np.random.default_rng(1).hypergeometric(count, n - count, fewer, size=20_000)
+    radii = np.array([radius(k, fewer) for k in range(fewer + 1)])[left]
+    at = [0.0, 0.1, 0.4, 1.0, 1.3]
+    wanted = np.array([((radii >= r) & (radii > 0)).mean() for r in at])
+    found = certified_with_fewer_votes(np.array([radius(count, n), 0.0]), SIGMA, n, fewer, at)
+    assert np.abs(found[0] - wanted).max() <= 5 * 0.5 / 20_000**0.5 and not found[1].any()
+
+
+def test_votes_follow_from_the_radius():
+    counts = np.array([60_000, 90_000, 99_000, 99_990, 100_000])
+    radii = np.array([radius(k, 100_000) for k in counts])
+    assert votes_against(radii, SIGMA, 100_000).tolist() == (100_000 - counts).tolist()

@@ -17,17 +17,19 @@ CALLS = {
     "recipes": "mnist/*/0.50",
     "show": "mnist/gaussian/0.50",
     "reproduce": "table10 --dry-run",
+    "advise": "run --images 20 --votes 20",
     "certify": "run --n 100 --every 8",
     "predict": "run --every 20 --n 100",
     "check": "run --radius 0 --at-least 0.01",
     "verify": "run run",
     "audit": "run --images 1 --votes 500 --steps 1 --restarts 1 --views 2",
     "table": "run run",
+    "leaderboard": "run run",
     "compare": "run run",
     "cost": "run run",
 }
 BESIDE = {"selftest"}  # takes longer: tests/cli/test_audit.py
-LISTS = ("recipes", "reproduce", "predict", "verify", "table", "cost")
+LISTS = ("recipes", "reproduce", "predict", "verify", "table", "leaderboard", "cost")
 
 
 @pytest.fixture(scope="module")

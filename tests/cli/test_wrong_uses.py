@@ -30,6 +30,15 @@ train recipe.json --device warp                         | --device
 train recipe.json --progress slow                       | --progress
 train mnist/gaussian/0.50 --data nowhere                | nowhere
 train recipe.json --threads 0                           | threads
+advise                                                  | run
+advise nowhere                                          | nowhere
+advise empty                                            | not a run folder
+advise run --radius nan                                 | --radius
+advise run --sigmas 0.5 0.5                             | --sigmas
+advise run --sigmas -1                                  | sigma
+advise run --images 1                                   | --images
+advise run --votes 0                                    | --votes
+advise run --dataset mnits                              | mnits
 certify                                                 | run
 certify nowhere                                         | nowhere
 certify empty                                           | not a run folder
@@ -118,6 +127,12 @@ figure curves                                           | at least one
 figure pie run                                          | pie
 figure curves run --m run                               | figure ablation
 figure gaps broken.json                                 | broken.json
+leaderboard                                             | at least one
+leaderboard nowhere                                     | nowhere
+leaderboard old.tsv                                     | does not say its data set
+leaderboard run --radii -1                              | --radii
+leaderboard run --label a b                             | --label
+leaderboard run --format excel                          | excel
 compare run                                             | two
 compare run nowhere                                     | nowhere
 compare run run --confidence 0                          | --confidence

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincc, gammaln, ndtr, ndtri
@@ -18,19 +20,23 @@ def with_fewer_votes(radius: Floats, sigma: float, n: int, fewer: int, alpha: fl
     R is CERTIFY's radius under Gaussian noise. 0 stays 0: a wrong or abstained image, whose votes cannot be told.
     Three digits of a published radius leave J uncertain by about what they leave the radius.
     """
-    if not 0 < fewer <= n:
-        raise InputError(f"of {n:,} votes {fewer:,} cannot be drawn")
-    against = _against(radius, sigma, n, alpha)
-    radii = np.maximum(0.0, -sigma * ndtri(error_bound(np.arange(fewer + 1), fewer, alpha)))
-    found = np.zeros(len(radius))
-    for count in np.unique(against[radius > 0]):
-        chances = _chances(int(count), n, fewer)
-        found[(against == count) & (radius > 0)] = chances @ radii[: len(chances)]
-    return found
+    return _mean_over_draws(radius, sigma, n, fewer, alpha, _radii(sigma, fewer, alpha)[:, None])[:, 0]
 
 
-def _against(radius: Floats, sigma: float, n: int, alpha: float) -> NDArray[np.int64]:
-    """The J nearest to P[Bin(n, q) ≤ J] = α,  q = Φ(−R/σ), by bisection."""
+def certified_with_fewer_votes(
+    radius: Floats, sigma: float, n: int, fewer: int, at: Sequence[float], alpha: float = 0.001
+) -> Floats:
+    """P[R(J′) ≥ r, and no abstention] of each image and each r in `at`, J′ as above: (images, radii).
+
+    Its mean over images is the certified accuracy to expect with `fewer` votes; the mean radius does not tell it.
+    """
+    radii = _radii(sigma, fewer, alpha)
+    holds = (radii[:, None] > 0) & (radii[:, None] >= np.asarray(at, np.float64))
+    return _mean_over_draws(radius, sigma, n, fewer, alpha, holds.astype(np.float64))
+
+
+def votes_against(radius: Floats, sigma: float, n: int, alpha: float = 0.001) -> NDArray[np.int64]:
+    """The J nearest to P[Bin(n, q) ≤ J] = α,  q = Φ(−R/σ), by bisection: how many of n votes were not for the class."""
     q = ndtr(-radius / sigma)
     low, high = np.zeros(len(radius)), np.full(len(radius), float(n - 1))
     for _ in range(60):
@@ -38,6 +44,23 @@ def _against(radius: Floats, sigma: float, n: int, alpha: float) -> NDArray[np.i
         enough = betaincc(middle + 1, n - middle, q) >= alpha
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return np.rint(high).astype(np.int64)
+
+
+def _radii(sigma: float, n: int, alpha: float) -> Floats:
+    """R(J) of J = 0, 1, …, n votes against the class; 0 where CERTIFY abstains."""
+    return np.maximum(0.0, -sigma * ndtri(error_bound(np.arange(n + 1), n, alpha)))
+
+
+def _mean_over_draws(radius: Floats, sigma: float, n: int, fewer: int, alpha: float, values: Floats) -> Floats:
+    """E[values[J′]] of each image; 0 for those of radius 0."""
+    if not 0 < fewer <= n:
+        raise InputError(f"of {n:,} votes {fewer:,} cannot be drawn")
+    against = votes_against(radius, sigma, n, alpha)
+    found = np.zeros((len(radius), values.shape[1]))
+    for count in np.unique(against[radius > 0]):
+        chances = _chances(int(count), n, fewer)
+        found[(against == count) & (radius > 0)] = chances @ values[: len(chances)]
+    return found
 
 
 def _chances(against: int, n: int, fewer: int) -> Floats:
