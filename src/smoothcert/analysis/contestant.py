@@ -159,6 +159,8 @@ def authors_logs(beside: Sequence[Contestant]) -> list[Contestant]:
     there = [setting_of(other.results) for other in beside if other.origin == "TSV"]
     found = []
     for name, recipe in RECIPES.items():
+        if recipe.objective.noise is None:
+            continue
         setting = recipe_setting(recipe, recipe.objective.noise.scale)
         same = (setting.dataset, setting.sigma) == (one.data, one.noise.sigma)
         known = any(
