@@ -6,9 +6,9 @@ straight to 0 needs few epochs: eleven of four passes (one step of attack and on
 ninety of two. Under the widest noise four views do as well in five epochs, 40 passes. λ is the paper's for
 SmoothAdv + Consistency: a larger one gained nothing.
 
-`best` is the same at most at the cost of the paper's Consistency, in bfloat16: 22 epochs, which are 88 passes, and 176 on
-the four views of the widest noise. On training images put aside SmoothMix gained nothing over it for the same passes
-(docs/training.md).
+`best` is the same for longer, in bfloat16, at no more than the paper's Consistency costs: 22 epochs, which are 88
+passes, and 176 on the four views of the widest noise. Judged on training images put aside, SmoothMix gained nothing
+for the same passes (docs/training.md).
 
 `smoothadv-short` is SmoothAdv for what the paper's Consistency costs: 176 passes, four epochs of 44 (ten steps of
 attack, four views). MACER needs no such recipe: `--scale 0.122` leaves it eleven epochs of sixteen passes.
