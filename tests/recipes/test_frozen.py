@@ -22,6 +22,7 @@ def without(lines: tuple[str, ...], toml: str) -> str:
 
 
 OLD = {name: recipe for name, recipe in RECIPES.items() if not (name.startswith("cifar10/") and "-fast/" in name)}
+OLD = {name: recipe for name, recipe in OLD.items() if not name.startswith("fashion-mnist/")}
 FROZEN = {
     "names": "91745663f75563fd",
     "aliases": "2b8856de6674f791",

@@ -20,6 +20,7 @@ from smoothcert.recipes import (
     Recipe,
     certification_of,
     demo,
+    fashion_mnist,
     fast_cifar10,
     fast_mnist,
     find_recipe,
@@ -29,7 +30,7 @@ from smoothcert.recipes import (
 from smoothcert.recipes.estimate import estimate, passes_per_image
 
 LINKS = [(name, row.name) for row in paper.rows() for name in row.recipes]
-OUR_OWN = {*demo.RECIPES, *fast_mnist.RECIPES, *fast_cifar10.RECIPES}
+OUR_OWN = {*demo.RECIPES, *fast_mnist.RECIPES, *fast_cifar10.RECIPES, *fashion_mnist.RECIPES}
 NOT_PRINTED = {"ablation/loss/eta-lambda/5", "ablation/loss/eta-lambda/20"}
 OF_THE_PAPER = [n for n in RECIPES if n not in OUR_OWN | NOT_PRINTED and not n.endswith("/text")]
 # What a row's printed name, up to its bracket, and its table ask for.

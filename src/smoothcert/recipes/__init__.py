@@ -9,6 +9,7 @@ from smoothcert.files.shown import shown
 from smoothcert.paper import Row, rows
 from smoothcert.recipes import (
     demo,
+    fashion_mnist,
     fast_cifar10,
     fast_mnist,
     jeong2020_ablation,
@@ -28,6 +29,7 @@ from smoothcert.recipes.serialize import from_dict, to_dict
 RECIPES: dict[str, Recipe] = {
     **demo.RECIPES,
     **fast_mnist.RECIPES,
+    **fashion_mnist.RECIPES,
     **fast_cifar10.RECIPES,
     **jeong2020_mnist.RECIPES,
     **jeong2020_ablation.RECIPES,
