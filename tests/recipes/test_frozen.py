@@ -10,7 +10,18 @@ import json
 import pytest
 
 from smoothcert.cli.recipes import describe
-from smoothcert.recipes import ALIASES, RECIPES, after2020, denoisers, fast_cifar10, printed_rows, to_dict, to_toml
+from smoothcert.recipes import (
+    ALIASES,
+    RECIPES,
+    after2020,
+    best_mnist,
+    denoisers,
+    fashion_mnist,
+    fast_cifar10,
+    printed_rows,
+    to_dict,
+    to_toml,
+)
 
 YOUNGER_LINES = ('precision = "float32"\n', "ramp = 0.0\n")
 
@@ -21,7 +32,8 @@ def without(lines: tuple[str, ...], toml: str) -> str:
     return toml
 
 
-YOUNGER = {*after2020.RECIPES, *denoisers.RECIPES, *fast_cifar10.RECIPES}
+PARTS = (after2020, best_mnist, denoisers, fashion_mnist, fast_cifar10)
+YOUNGER = {name for part in PARTS for name in part.RECIPES}
 OLD = {name: recipe for name, recipe in RECIPES.items() if name not in YOUNGER}
 FROZEN = {
     "names": "91745663f75563fd",

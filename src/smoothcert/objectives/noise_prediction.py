@@ -84,7 +84,7 @@ class NoisePrediction:
 
         from smoothcert.models.diffusion import alpha_bar
 
-        left = torch.from_numpy(alpha_bar(self.schedule))  # in float64 up to here
+        left = torch.tensor(alpha_bar(self.schedule))  # in float64 up to here
         t = whole_numbers(len(left), x, generator, within)
         signal, noise = (part.sqrt().to(x)[t][:, None, None, None] for part in (left, 1 - left))
         epsilon = normal_like(x, generator, within)

@@ -9,8 +9,10 @@ from smoothcert.files.shown import shown
 from smoothcert.paper import Row, rows
 from smoothcert.recipes import (
     after2020,
+    best_mnist,
     demo,
     denoisers,
+    fashion_mnist,
     fast_cifar10,
     fast_mnist,
     jeong2020_ablation,
@@ -34,12 +36,14 @@ from smoothcert.recipes.serialize import from_dict, to_dict
 RECIPES: dict[str, Recipe] = {
     **demo.RECIPES,
     **fast_mnist.RECIPES,
+    **fashion_mnist.RECIPES,
     **fast_cifar10.RECIPES,
     **denoisers.RECIPES,
     **jeong2020_mnist.RECIPES,
     **jeong2020_ablation.RECIPES,
     **jeong2020_cifar10.RECIPES,
     **jeong2020_imagenet.RECIPES,
+    **best_mnist.RECIPES,
     **after2020.RECIPES,
 }
 # A second name of the same recipe: its runs go by the first.

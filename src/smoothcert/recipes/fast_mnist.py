@@ -6,10 +6,6 @@ straight to 0 needs few epochs: eleven of four passes (one step of attack and on
 ninety of two. Under the widest noise four views do as well in five epochs, 40 passes. λ is the paper's for
 SmoothAdv + Consistency: a larger one gained nothing.
 
-`best` is the same for longer, in bfloat16, at no more than the paper's Consistency costs: 22 epochs, which are 88
-passes, and 176 on the four views of the widest noise. Judged on training images put aside, SmoothMix gained nothing
-for the same passes (docs/training.md).
-
 `smoothadv-short` is SmoothAdv for what the paper's Consistency costs: 176 passes, four epochs of 44 (ten steps of
 attack, four views). MACER needs no such recipe: `--scale 0.122` leaves it eleven epochs of sixteen passes.
 """
@@ -34,10 +30,6 @@ def fast(sigma: float, epsilon: float, m: int, epochs: int) -> Recipe:
     return few_epochs(sigma, Consistency(1.0), m=m, attack=PGD(epsilon, steps=1, warmup=4), epochs=epochs)
 
 
-def best(sigma: float, epsilon: float, m: int) -> Recipe:
-    return replace(fast(sigma, epsilon, m, epochs=22), precision="bfloat16")
-
-
 def short(sigma: float, *terms: Term) -> Recipe:
     recipe = few_epochs(sigma, *terms, m=4, attack=PGD(1.0, steps=10, warmup=3), epochs=4)
     return replace(recipe, reduced="4 of 90 epochs, a schedule of our own")
@@ -47,9 +39,6 @@ RECIPES = {
     "mnist/consistency-fast/0.25": fast(0.25, epsilon=1.0, m=2, epochs=11),
     "mnist/consistency-fast/0.50": fast(0.5, epsilon=1.0, m=2, epochs=11),
     "mnist/consistency-fast/1.00": fast(1.0, epsilon=1.5, m=4, epochs=5),
-    "mnist/best/0.25": best(0.25, epsilon=1.0, m=2),
-    "mnist/best/0.50": best(0.5, epsilon=1.0, m=2),
-    "mnist/best/1.00": best(1.0, epsilon=1.5, m=4),
     "mnist/smoothadv-short/0.25": short(0.25),
     "mnist/smoothadv-short/0.50": short(0.5),
     "mnist/smoothadv-short/1.00": short(1.0),
