@@ -12,11 +12,13 @@ from results.tables import (
     FAST,
     TITLES,
     all_cells,
+    best_table,
     cifar10_table,
     equal_cost_table,
     fast_table,
     front_table,
     front_wide_table,
+    leaderboards,
     main_table,
     order_table,
     wide_table,
@@ -67,6 +69,7 @@ def build(source: Path, out: Path, readme: Path) -> None:
         "main table": main_table(runs),
         "order": order_table(runs),
         "fast": fast_table(runs),
+        "best": best_table(runs),
         "equal cost": equal_cost_table(runs),
         "cifar10": cifar10_table(runs),
         "cifar10 fast": wide_table(runs),
@@ -76,6 +79,8 @@ def build(source: Path, out: Path, readme: Path) -> None:
     on_front = {"main table": front_table(runs), "cifar10 fast": front_wide_table(runs)}
     front = _filled(readme.read_text(), on_front)
     (out / "README.md").write_text(page)
+    boards = (source / "leaderboard.md").read_text()
+    (out / "leaderboard.md").write_text(replaced(boards, "boards", leaderboards(runs)))
     (out / "cells.csv").write_text(all_cells(runs))
     draw([*of(runs, (*CHEAP, "consistency-fast"))], "MNIST", CHEAP, out / "mnist.png")
     draw([*of(runs, FAST, data="cifar10")], "CIFAR-10", FAST, out / "cifar10.png")

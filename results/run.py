@@ -124,7 +124,7 @@ class Run:
         return self._row(MAIN_TABLE[self.data])
 
     def _row(self, table: int) -> Row:
-        twin = re.sub("-(fast|short)/", "/", self.recipe_name)
+        twin = re.sub("-(fast|short)/", "/", self.recipe_name).replace("/best/", "/consistency/")
         (row,) = (row for row in printed_rows(twin) if row.table == table)
         return row
 

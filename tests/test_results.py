@@ -39,7 +39,7 @@ def test_tables_and_figures_are_those_of_the_logs(tmp_path):
     readme = shutil.copy(ROOT / "README.md", tmp_path / "top.md")
     build(RESULTS, tmp_path, readme)
     assert readme.read_text() == (ROOT / "README.md").read_text(), "run `make results`"
-    for name in ("README.md", "cells.csv", "mnist.png", "cifar10.png"):
+    for name in ("README.md", "leaderboard.md", "cells.csv", "mnist.png", "cifar10.png"):
         assert (tmp_path / name).read_bytes() == (RESULTS / name).read_bytes(), f"{name}: run `make results`"
 
 
