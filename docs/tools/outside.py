@@ -7,7 +7,12 @@ import re
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"results/README.md": "results.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+PAGES = {
+    "results/README.md": "results.md",
+    "results/leaderboard.md": "leaderboard.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
 """page of the repository → page of the site"""
 HOME = {"README.md": "index.md"}
 
