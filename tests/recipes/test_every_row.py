@@ -20,7 +20,8 @@ from smoothcert.data import Dataset
 from smoothcert.recipes import RECIPES, Recipe, find_recipe, to_dict
 from smoothcert.records.training_log import read_training_log
 from smoothcert.smoothed.classifier import SmoothedClassifier
-from smoothcert.training.loop import Step, build_network, train_on
+from smoothcert.training.build_network import build_network
+from smoothcert.training.loop import Step, train_on
 
 OTHERS = ("mnist5k/", "denoiser/", "diffusion/")  # these and what saw no noise have tests of their own
 ROWS = [name for name in RECIPES if not name.startswith(OTHERS) and not name.endswith(("/text", "/plain"))]

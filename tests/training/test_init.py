@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,10 +14,11 @@ from tests.training.test_loop import CPU, RECIPE, TEST, TRAIN
 from smoothcert.errors import InputError
 from smoothcert.interchange.weights import digest, load_weights, save_weights
 from smoothcert.models import build
-from smoothcert.recipes import Init, from_dict, override, to_dict
+from smoothcert.recipes import Init, find_recipe, from_dict, override, to_dict
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.training import loop
-from smoothcert.training.loop import build_network, train_on
+from smoothcert.training.build_network import build_network
+from smoothcert.training.loop import train_on
 from smoothcert.training.start import read_start
 from smoothcert.training.train import train
 
@@ -172,3 +174,13 @@ def test_the_verb_takes_a_run_and_tells_it(tmp_path, base):
     again = train(RunFolder(tmp_path / "run").recipe, tmp_path / "again", init=run, device="cpu")
     with pytest.raises(InputError, match="these are other weights"):
         again.finish()
+
+
+def test_a_denoiser_starts_from_given_weights_too(tmp_path: Path) -> None:
+    small = ["data=fake", "model=unet4", "epochs=1", "ema=0.5", "precision=float32"]
+    recipe = override(find_recipe("denoiser/mnist/all"), small)
+    begun = train(recipe, tmp_path / "one", device="cpu").finish()
+    further = train(recipe, tmp_path / "two", init=begun, device="cpu").finish()
+    assert further.recipe.init is not None and further.recipe.init.name == "one"
+    with pytest.raises(InputError, match="unet8"):
+        train(override(recipe, ["model=unet8"]), tmp_path / "three", init=begun, device="cpu").finish()

@@ -17,8 +17,9 @@ from smoothcert.recipes.schedule import LinearDecay
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
 from smoothcert.training import loop
+from smoothcert.training.build_network import build_network
 from smoothcert.training.checkpoint import previous
-from smoothcert.training.loop import Epoch, build_network, step_indices, train_on
+from smoothcert.training.loop import Epoch, step_indices, train_on
 from smoothcert.training.optimizer import optimizer_of
 
 CPU = torch.device("cpu")

@@ -25,8 +25,9 @@ from smoothcert.recipes.recipe_file import read_recipe
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
 from smoothcert.training import loop
+from smoothcert.training.build_network import build_network
 from smoothcert.training.learner import Learner, in_precision
-from smoothcert.training.loop import build_network, train_on, watch
+from smoothcert.training.loop import train_on, watch
 from smoothcert.training.optimizer import Optimizers, as_matrix, as_parameter
 
 CPU = torch.device("cpu")

@@ -14,7 +14,8 @@ from smoothcert.errors import InputError
 from smoothcert.interchange.weights import load_weights
 from smoothcert.recipes import Recipe, override
 from smoothcert.records.run_folder import RunFolder
-from smoothcert.training.loop import build_network, train_on
+from smoothcert.training.build_network import build_network
+from smoothcert.training.loop import train_on
 
 CPU = torch.device("cpu")
 

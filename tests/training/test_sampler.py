@@ -23,9 +23,10 @@ from smoothcert.records.training_log import read_training_log
 from smoothcert.smoothed.votes import votes_per_block
 from smoothcert.stats.unit_radius import unit_radius
 from smoothcert.training import loop
+from smoothcert.training.build_network import build_network
 from smoothcert.training.learner import Learner
 from smoothcert.training.look import look
-from smoothcert.training.loop import build_network, step_indices
+from smoothcert.training.loop import step_indices
 from smoothcert.training.sample import Sample
 from smoothcert.training.team import Team
 

@@ -14,7 +14,7 @@ from smoothcert.interchange.weights import load_weights
 from smoothcert.machine.processes import Place, place
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
-from smoothcert.training.loop import build_network
+from smoothcert.training.build_network import build_network
 from smoothcert.training.team import Processes, Team
 
 ROOT = Path(__file__).parents[2]

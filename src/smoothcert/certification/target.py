@@ -223,7 +223,7 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
         raise InputError(f"{path}: a run knows its network: --arch and the like are for others' models")
     weights, about = load_weights(file)
     if about.get("task") in TASKS:
-        raise InputError(f"{path}: is a denoiser: name it with --denoiser, beside the classifier that it helps")
+        raise InputError(f"{path}: is a denoiser: name it with --denoiser, as in certify CLASSIFIER --denoiser {path}")
     missing = {"model", "num_classes", "normalization", "noise", "dataset"} - about.keys()
     if missing:
         raise InputError(f"{file}: holds no finished model (a checkpoint of a training?)")

@@ -14,11 +14,10 @@ from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
 from smoothcert.files.source import is_spec
 from smoothcert.interchange.foreign_model import open_model
-from smoothcert.interchange.weights import digest, load_weights
 from smoothcert.models import build, frozen
 from smoothcert.objectives import Charging, Denoising, Through
 from smoothcert.recipes import Recipe
-from smoothcert.records.run_folder import RunFolder
+from smoothcert.training.finished_run import read_finished
 from smoothcert.training.learner import in_precision
 
 
@@ -75,17 +74,15 @@ def read_classifier(spec: str | os.PathLike[str], images: ImageSet) -> FrozenCla
 
 
 def _from_run(path: Path) -> FrozenClassifier:
-    file = RunFolder(path).model if path.is_dir() else path
-    if not file.exists():
-        raise InputError(f"{path}: not a finished run (no {file.name})")
-    weights, about = load_weights(file)
-    if not {"model", "num_classes", "normalization"} <= about.keys() or "task" in about:
+    run = read_finished(path)
+    if "task" in run.about:
         raise InputError(f"{path}: holds no classifier")
-    if is_spec(about["model"]):  # a file does not decide what is imported
-        raise InputError(f"{path}: its network is code of one's own: name what makes it, {shown(about['model'])}")
-    f = build(about["model"], about["num_classes"], about["normalization"])
+    name = run.about["model"]
+    if is_spec(name):  # a file does not decide what is imported
+        raise InputError(f"{path}: its network is code of one's own: name what makes it, {shown(name)}")
+    f = build(name, run.about["num_classes"], run.about["normalization"])
     try:
-        f.load_state_dict(weights)
+        f.load_state_dict(run.weights)
     except RuntimeError as error:
-        raise InputError(f"{file}: does not fit {about['model']}: {' '.join(str(error).split())}") from error
-    return FrozenClassifier(frozen(f), digest(weights))
+        raise InputError(f"{path}: does not fit {name}: {' '.join(str(error).split())}") from error
+    return FrozenClassifier(frozen(f), run.sha256)

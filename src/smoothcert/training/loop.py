@@ -19,10 +19,8 @@ from smoothcert.errors import InputError
 from smoothcert.files.environment import environment
 from smoothcert.files.source import is_spec
 from smoothcert.files.writing import sole_owner
-from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.weights import save_weights
 from smoothcert.machine.precision import require_precision
-from smoothcert.models import build_denoiser
 from smoothcert.models.network import declared
 from smoothcert.noise.stream import generator_for
 from smoothcert.objectives import Charging
@@ -31,6 +29,7 @@ from smoothcert.recipes.recipe_of_first import recipe_of_first
 from smoothcert.recipes.source import with_sources
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import PHASES, write_training_log
+from smoothcert.training.build_network import build_network
 from smoothcert.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from smoothcert.training.count_votes import Votes
 from smoothcert.training.finished_run import FinishedRun
@@ -190,21 +189,6 @@ def _train_first(
     recipe: Recipe, folder: Path, train_set: ImageSet, test_set: ImageSet, device: torch.device, team: Team
 ) -> Iterator[Step | Epoch | Votes]:
     yield from train_on(recipe, folder, train_set, test_set, device, team)
-
-
-def build_network(recipe: Recipe, num_classes: int, channels: int = 1) -> nn.Module:
-    """The recipe's network with the initial weights of its seed; torch's global generator is left as it was.
-
-    A classifier is made for that many classes, a denoiser of ours for images of that many channels.
-    """
-    task = recipe.objective.task
-    classifies = task == "classify" or is_spec(recipe.model)
-    make = network_of(recipe.model) if classifies else lambda *_: build_denoiser(recipe.model, channels)
-    with seeded(torch.device("cpu"), recipe.seed, "init"):
-        network = make(num_classes, recipe.normalization)
-    if getattr(network, "task", task) != task:
-        raise InputError(f"{recipe.model} is a network to {network.task}, and the recipe's objective to {task}")
-    return network
 
 
 def _rest_of_epoch(

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from smoothcert.errors import InputError
 from smoothcert.files.source import is_spec
-from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.foreign_checkpoint import fill_factory, import_checkpoint
 from smoothcert.recipes import Init, Recipe
+from smoothcert.training.build_network import build_network
 from smoothcert.training.finished_run import FinishedRun, read_finished
 
 
@@ -33,7 +33,7 @@ class Start:
         return replace(recipe, init=recipe.init or self.init)
 
 
-def read_start(path: Path, recipe: Recipe, num_classes: int) -> Start:
+def read_start(path: Path, recipe: Recipe, num_classes: int, channels: int = 1) -> Start:
     """From a run folder, its weights file, or a checkpoint of somebody else's that fits the recipe's network.
 
     Nothing in the file is executed. A checkpoint must have the network of the recipe, its classes and its
@@ -43,10 +43,10 @@ def read_start(path: Path, recipe: Recipe, num_classes: int) -> Start:
     if path.is_dir() or (path.suffix == ".safetensors" and _is_ours(path)) or not path.exists():
         run = read_finished(path)
         _require_fit(run, recipe, num_classes)
-        f = network_of(recipe.model)(num_classes, recipe.normalization)
+        f = build_network(recipe, num_classes, channels)
         return Start(Init(name, run.sha256), _filled(path, recipe, f, run.weights))
     if is_spec(recipe.model):
-        foreign = fill_factory(path, recipe.model, network_of(recipe.model)(num_classes, recipe.normalization))
+        foreign = fill_factory(path, recipe.model, build_network(recipe, num_classes, channels))
     else:
         foreign = import_checkpoint(path, recipe.model, num_classes, recipe.normalization)
     return Start(Init(name, foreign.about["sha256"]), foreign.f.state_dict())

@@ -90,7 +90,7 @@ def train(
     train_set, test_set = (
         load(chosen.data, split, where.get("data"), where.get("workers")) for split in splits(chosen.held_out)
     )
-    start = None if init is None else read_start(Path(init), chosen, train_set.num_classes)
+    start = None if init is None else read_start(Path(init), chosen, train_set.num_classes, train_set.shape[0])
     chosen = chosen if start is None else start.of(chosen)
     chosen, given = (chosen, None) if first is None else read_first(Path(first), chosen)
     through = None if classifier is None else read_classifier(classifier, train_set)
