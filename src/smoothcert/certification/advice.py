@@ -78,24 +78,22 @@ def measure(
 def advise_on(
     measured: Sequence[Measured], clean: float, radius: float, num_classes: int, images: int, votes: int, tunable: bool
 ) -> Advice:
-    """As is, else behind the denoiser: the first that keeps 80 % of the clean accuracy at the radius.
+    """As is or behind the denoiser, whichever is expected to certify more, if that is 80 % of the clean accuracy.
 
-    Else fine-tune, if its weights can be trained and it knows more than chance; else train a network under noise.
+    Else fine-tune, if its weights can be trained; else train a network under noise. At chance it is neither.
     """
     chance = 1 / num_classes
     # Two standard errors of a guess, and five points: a model that is better than this has seen such images.
     lost = clean <= chance + 2 * math.sqrt(chance * (1 - chance) / images) + 0.05
     whole = Advice("train", _training_sigma(measured, radius), radius, clean, images, votes, tuple(measured), ())
-    plain, behind = whole.best(denoised=False), whole.best(denoised=True)
-    enough = max(WORTH * clean, chance)
+    found = [m for m in (whole.best(denoised=False), whole.best(denoised=True)) if m is not None]
+    best = max(found, key=lambda m: m.certified)  # of equals the first: as is
     way: Way = "fine-tune" if tunable else "train"
     sigma = whole.sigma
     if lost:
         way = "check the input"
-    elif plain is not None and plain.certified >= enough:
-        way, sigma = "as is", plain.sigma
-    elif behind is not None and behind.certified >= enough:
-        way, sigma = "denoiser", behind.sigma
+    elif best.certified >= max(WORTH * clean, chance):
+        way, sigma = ("denoiser" if best.denoised else "as is"), best.sigma
     return Advice(way, sigma, radius, clean, images, votes, tuple(measured), tuple(_warnings(whole, lost, chance)))
 
 

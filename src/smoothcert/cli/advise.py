@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tyro.conf import Positional
@@ -58,29 +59,38 @@ class Advise:
         options: dict[str, Any] = {**self.others.options(self.machine, self.own_images, self.model)}
         how = {name: getattr(self, name) for name in ("radius", "sigmas", "images", "votes", "seed")}
         advice = shown(advise(self.run, **how, **options), "advise", self.progress)
-        command = self._command(advice, options)
+        command = self._command(advice)
         if self.json:
             print_json(asdict(advice) | {"command": command})
         else:
             _print(advice, options.get("denoiser") is not None, command)
 
-    def _command(self, advice: Advice, options: dict[str, Any]) -> str | None:
+    def _command(self, advice: Advice) -> str | None:
         """What to type next, with what was said of the model and its images."""
-        from smoothcert.recipes import RECIPES
+        from smoothcert.recipes import ALIASES, RECIPES
 
-        sigma = f"{advice.sigma:g}"
         if advice.way in ("as is", "denoiser"):
-            denoiser = options.get("denoiser") if advice.way == "denoiser" else None
             images = [] if self.own_images is None else [self.own_images]
-            said = [("--dataset", self.others.dataset), ("--labels", self.others.labels), ("--model", self.model)]
-            said += [("--arch", self.others.arch), ("--denoiser", denoiser), ("--sigma", sigma), ("--every", "10")]
-            words = [word for option, value in said if value is not None for word in (option, str(value))]
-            return shlex.join(["smoothcert", "certify", self.run, *images, *words])
+            said = [*self._said(advice.way == "denoiser"), "--sigma", f"{advice.sigma:g}", "--every", "10"]
+            return shlex.join(["smoothcert", "certify", self.run, *images, *said])
         if advice.way == "check the input":
             return None
-        name = f"{self.others.dataset or self._own_data()}/consistency/{advice.sigma:.2f}"
+        data = (self.others.dataset or self._own_data() or "").replace("_", "-")
+        name = f"{data}/consistency/{advice.sigma:.2f}"
         begin = ["--init", self.run] if advice.way == "fine-tune" else []
-        return shlex.join(["smoothcert", "train", name if name in RECIPES else "RECIPE", *begin])
+        return shlex.join(["smoothcert", "train", name if name in {**RECIPES, **ALIASES} else "RECIPE", *begin])
+
+    def _said(self, denoised: bool) -> Iterator[str]:
+        """The options that say what model and images are, as they were given."""
+        groups: tuple[Any, ...] = (self.others, self.machine)
+        given = {f.name: getattr(group, f.name) for group in groups for f in fields(group)}
+        usual = {f.name: f.default for group in groups for f in fields(group)}
+        for name, value in {"model": self.model, **given}.items():
+            if value == usual.get(name) or (name.startswith("denoiser") and not denoised):
+                continue
+            yield f"--{name.replace('_', '-')}"
+            if value is not True:
+                yield from map(str, value if isinstance(value, tuple) else (value,))
 
     def _own_data(self) -> str | None:
         """Of a run: what it was trained on."""
@@ -109,7 +119,7 @@ def _print(advice: Advice, tried: bool, command: str | None) -> None:
     for sentence in (*advice.warnings, *_sentences(advice, tried)):
         print(sentence[0].upper() + sentence[1:] + ".")
     if command is not None:
-        print(f"Next: {command}")
+        print(f"Next: {command}" + "  (`smoothcert recipes` lists them)" * ("RECIPE" in command.split()))
 
 
 def _sentences(advice: Advice, tried: bool) -> list[str]:
@@ -117,16 +127,16 @@ def _sentences(advice: Advice, tried: bool) -> list[str]:
 
     plain, behind = advice.best(denoised=False), advice.best(denoised=True)
     assert plain is not None
-    rule = f"{100 * WORTH:g} % of the clean accuracy"
+    rule = f"({100 * WORTH:g} % of the clean accuracy would be worth it)"
     as_is = f"as it is the model keeps {_percent(plain.certified)} at radius {advice.radius:g} (σ = {plain.sigma:g})"
     denoised = "" if behind is None else f", behind the denoiser {_percent(behind.certified)} (σ = {behind.sigma:g})"
-    found = f"{as_is}{denoised}; a way is worth it from {rule} on"
+    found = f"{as_is}{denoised}"
     not_tried = "" if tried else ", or try a denoiser (--denoiser)"
     return {
         "as is": [found, "Certify it as it is"],
         "denoiser": [found, "Certify it behind the denoiser; fine-tuning under noise may still give more"],
-        "fine-tune": [found, f"Fine-tune it under noise from its own weights{not_tried}"],
-        "train": [found, f"Its weights cannot be fine-tuned here: train a network under noise{not_tried}"],
+        "fine-tune": [found, f"Fine-tune it under noise from its own weights{not_tried} {rule}"],
+        "train": [found, f"Its weights cannot be fine-tuned here: train a network under noise{not_tried} {rule}"],
         "check the input": [
             "Nothing can be advised before that is mended (--normalization, --classes, or a factory that scales)"
         ],
