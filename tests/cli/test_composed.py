@@ -242,21 +242,24 @@ def test_a_denoiser_of_ours_comes_from_its_run_folder(folder, task, monkeypatch)
         def __init__(self):
             super().__init__()
             self.by = nn.Parameter(torch.ones(()))
+            self.level = nn.Linear(1, 1)
 
         def forward(self, x, told):
+            self.level(torch.ones(1, 1))  # what is not of the images' type: fails where all weights are bfloat16
             return x * self.by / 8 if task == "predict-noise" else x / (self.by + told)
 
     monkeypatch.setattr(models, "build_denoiser", lambda name, channels: Network(), raising=False)
     place = folder / task
     place.mkdir()
     about = {"model": "unet1", "task": task} | ({"schedule": "cosine"} if task == "predict-noise" else {})
-    save_weights(place / "model.safetensors", {"by": torch.tensor(2.0)}, about)
-    log = certified(
-        folder, "run", "--denoiser", place, "--sigma", "0.5", "--every", "10", "--n", "50", out=f"{task}.jsonl"
-    )
+    save_weights(place / "model.safetensors", Network().state_dict() | {"by": torch.tensor(2.0)}, about)
+    denoise = ["--denoiser", place, "--sigma", "0.5", "--every", "10", "--n", "50"]
+    log = certified(folder, "run", *denoise, out=f"{task}.jsonl")
     part = log.header.model.said["parts"][1]
     assert (part["role"], part["name"], part["task"]) == ("denoiser", "unet1", task)
     assert part["variant"] == ("as given" if task == "denoise" else "one step, cosine schedule (as given)")
+    rounded = certified(folder, "run", *denoise, "--precision", "bfloat16", out=f"{task}-bf16.jsonl")
+    assert rounded.header.precision == "bfloat16" and "bfloat16" in rounded.header.model.said["parts"][1]["variant"]
     assert "is a denoiser: name it with --denoiser" in fails("certify", place, "--sigma", "1", cwd=folder)
     line = fails("certify", "run", "--denoiser", place, "--sigma", "1", "--denoiser-range", "-1", "1", cwd=folder)
     assert "a run knows its network and range" in line

@@ -16,9 +16,10 @@ from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
 from smoothcert.files.source import is_spec
 from smoothcert.interchange.factory import network_of
-from smoothcert.interchange.foreign_denoiser import open_denoiser
+from smoothcert.interchange.foreign_denoiser import open_denoiser, require_denoiser
 from smoothcert.interchange.weights import digest, load_weights
-from smoothcert.models import OneShot, frozen
+from smoothcert.models import OneShot
+from smoothcert.models.autocast import frozen_denoiser
 from smoothcert.models.denoised import UNIT
 from smoothcert.noise import AnyGaussian, Noise
 from smoothcert.records.run_folder import RunFolder
@@ -84,9 +85,10 @@ def _from_run(
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise InputError(f"{file}: does not fit {shown(about.get('model'))}: {' '.join(str(error).split())}") from error
-    f: nn.Module = frozen(network.to(device), precision)
+    f = frozen_denoiser(network.to(device), precision)
     if task == PREDICT_NOISE:
         f = OneShot(f, str(about.get("schedule"))).eval()
+    require_denoiser(str(path), f, shape)
     said = {"name": about["model"], "variant": f.variant, "sha256": digest(weights), "task": task}
     said |= _sources(about["model"], noise)
     said |= {key: about[key] for key in ("schedule", "recipe") if key in about}

@@ -21,6 +21,7 @@ from smoothcert.interchange.onnx import OnnxProgram
 from smoothcert.interchange.program import kind_of_program, open_program
 from smoothcert.interchange.weights import digest
 from smoothcert.models import OneShot, frozen
+from smoothcert.models.autocast import frozen_denoiser
 from smoothcert.models.composed import as_module, state
 from smoothcert.models.network import declared
 
@@ -75,7 +76,7 @@ def open_denoiser(
         return _checked(spec, Blind(frozen(f)).eval(), shape, about)
     if spec.startswith("diffusers:"):
         noise, schedule = from_diffusers(Path(spec.partition(":")[2]))
-        one_shot = OneShot(frozen(noise, precision), schedule)
+        one_shot = OneShot(frozen_denoiser(noise, precision), schedule)
         about = {"name": spec, "variant": one_shot.variant, "sha256": digest(noise.state_dict()), "schedule": schedule}
         return _checked(spec, one_shot.eval(), shape, about)
     if suffix in CHECKPOINTS:
@@ -91,9 +92,9 @@ def open_denoiser(
             f"{spec}: no run of a denoiser, and not one of FILE.onnx, TorchScript, FILE.pt2, weights, "
             "package.module:factory, diffusers:FOLDER"
         )
-    g = frozen(network, precision)
-    denoiser: Denoiser = g if _takes_sigma(network) else Blind(g).eval()
-    return _checked(spec, denoiser, shape, about | {"variant": g.variant})
+    g = frozen_denoiser(network, precision)
+    denoiser = g if _takes_sigma(network) else Blind(g).eval()
+    return _checked(spec, denoiser, shape, about | {"variant": denoiser.variant})
 
 
 def _takes_sigma(network: nn.Module) -> bool:
@@ -106,13 +107,23 @@ def _takes_sigma(network: nn.Module) -> bool:
     return sum(each.kind in kinds for each in arguments) >= 2
 
 
-def _checked(spec: str, denoiser: Denoiser, shape: tuple[int, ...], about: dict[str, Any]) -> ForeignDenoiser:
+def _checked(spec: str, denoiser: nn.Module, shape: tuple[int, ...], about: dict[str, Any]) -> ForeignDenoiser:
+    require_denoiser(spec, denoiser, shape)
+    return ForeignDenoiser(denoiser, about)
+
+
+def require_denoiser(spec: str, denoiser: Denoiser, shape: tuple[int, ...]) -> None:
+    """InputError in one line where it does not map images of this shape to such images."""
     try:
         with torch.inference_mode():
-            found = denoiser(torch.zeros((2, *shape)), 0.5)
+            found = denoiser(torch.zeros((2, *shape), device=_device(denoiser)), 0.5)
     except Exception as error:  # anybody's forward can raise anything
         raise InputError(f"{spec}: fails on images of {shape}: {one_line(error)}") from error
     if not isinstance(found, Tensor) or tuple(found.shape) != (2, *shape):
         gave = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
         raise InputError(f"{spec}: gives {gave} for 2 images of {shape}: a denoiser keeps their shape")
-    return ForeignDenoiser(denoiser, about)
+
+
+def _device(denoiser: Denoiser) -> torch.device:
+    parameter = next(denoiser.parameters(), None) if isinstance(denoiser, nn.Module) else None
+    return torch.device("cpu") if parameter is None else parameter.device
