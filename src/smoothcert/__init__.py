@@ -19,8 +19,8 @@ Train: Objective with the terms CrossEntropy, Consistency, Stability, MACER, Smo
 NoisePGD; find_recipe.
 Read: read_log gives the Results of a certification. Wrong input raises InputError.
 
-What the command line does: train(recipe, out), certify_run(run), predict_run(run, files), audit_run(run) and
-reproduce("table6"). Each returns work: iterate over it to see its events, or call finish() for its result. It locks
+What the command line does: train(recipe, out), certify_run(run), predict_run(run, files), audit_run(run),
+advise(model) and reproduce("table6"). Each returns work: iterate over it to see its events, or call finish() for its result. It locks
 what it writes, and called again it goes on where it was stopped.
 """
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from smoothcert.analysis.results import Results, read_log
     from smoothcert.attacks import DDN, PGD, NoisePGD
     from smoothcert.audit.audit_run import audit_run
+    from smoothcert.certification.advise import advise
     from smoothcert.certification.certify_run import certify_run
     from smoothcert.certification.predict_run import predict_run
     from smoothcert.certification.target import open_target
@@ -59,6 +60,7 @@ _PLACE_OF = {
     **dict.fromkeys(("Results", "read_log"), "analysis.results"),
     "find_recipe": "recipes",
     "train": "training.train",
+    "advise": "certification.advise",
     "certify_run": "certification.certify_run",
     "predict_run": "certification.predict_run",
     "open_target": "certification.target",
@@ -88,6 +90,7 @@ __all__ = [
     "SmoothedClassifier",
     "Stability",
     "Uniform",
+    "advise",
     "audit_run",
     "certify",
     "certify_run",
