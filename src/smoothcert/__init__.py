@@ -20,8 +20,8 @@ NoisePGD; find_recipe.
 Read: read_log gives the Results of a certification. Wrong input raises InputError.
 
 What the command line does: train(recipe, out), certify_run(run), predict_run(run, files), audit_run(run),
-advise(model) and reproduce("table6"). Each returns work: iterate over it to see its events, or call finish() for its result. It locks
-what it writes, and called again it goes on where it was stopped.
+advise(model) and reproduce("table6"). Each returns work: iterate over it to see its events, or call finish() for its
+result. It locks what it writes, and called again it goes on where it was stopped.
 """
 
 from importlib import import_module
