@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from smoothcert.analysis.setting import recipe_setting
-from smoothcert.attacks import PGD
+from smoothcert.attacks import PGD, NoisePGD
 from smoothcert.cli.recipes import describe
 from smoothcert.objectives import CatRS, CrossEntropy, SmoothMix
-from smoothcert.recipes import Recipe, StepDecay, after2020, find_recipe, override, reduced_recipe
+from smoothcert.recipes import EasyImages, Recipe, StepDecay, after2020, find_recipe, override, reduced_recipe
 from smoothcert.recipes.estimate import passes_per_image
 from smoothcert.recipes.serialize import from_dict, to_dict
 
@@ -43,6 +43,13 @@ def test_cat_rs(name: str, lbd: tuple[float, ...]) -> None:
         assert recipe.schedule == StepDecay(50, late=1) and passes_per_image(recipe) == 4 * 4 + 8
 
 
+@pytest.mark.parametrize(("sigma", "drop", "length", "steps"), [("0.25", 0.5, 0.75, 3), ("1.00", 0.4, 2.0, 4)])
+def test_easy_images(sigma: str, drop: float, length: float, steps: int) -> None:
+    recipe = find_recipe(f"cifar10/easy-images/{sigma}")
+    assert recipe.sampler == EasyImages(start=60, every=10, drop=drop, drop_draws=100, draws=16, alpha=0.1, least=0.75)
+    assert recipe.objective.attack == NoisePGD(length, steps, keep="norm", start=60) and recipe.objective.m == 4
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_they_are_written_and_read_and_shrink(name: str) -> None:
     recipe = ALL[name]
@@ -73,6 +80,7 @@ def test_their_logs_go_by_their_names_and_mixtures_have_none() -> None:
         "mnist5k/methods/smoothmix/0.50": "smoothmix",
         "mnist5k/methods/smoothmix-onestep/0.50": "smoothmix-onestep",
         "mnist5k/methods/noise-attack+consistency/0.50": None,
+        "mnist5k/methods/easy-images/0.50": None,
         "mnist5k/methods/cat-rs/0.50": "cat-rs",
     }
     assert named(after2020.method(CrossEntropy(), after2020.Consistency(1.0), SmoothMix(1.0, 1.0, 1), m=2)) is None

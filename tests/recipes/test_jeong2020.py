@@ -105,7 +105,7 @@ def test_table_6_has_these_rows_and_no_others() -> None:
 
 def test_the_methods_stand_side_by_side_on_mnist5k() -> None:
     rows = {name.split("/")[2]: r for name, r in RECIPES.items() if name.startswith("mnist5k/methods/")}
-    later = {"smoothmix", "smoothmix-onestep", "noise-attack+consistency", "cat-rs"}
+    later = {"smoothmix", "smoothmix-onestep", "noise-attack+consistency", "cat-rs", "easy-images"}
     assert set(rows) == {*METHODS, "smoothadv-ddn", *later}
     assert {(r.data, r.epochs, r.batch, r.lr, r.objective.noise) for r in rows.values()} == {
         ("mnist5k", 5, 64, 0.02, Gaussian(0.5))
@@ -123,6 +123,7 @@ def test_the_methods_stand_side_by_side_on_mnist5k() -> None:
         "smoothmix-onestep": 8,
         "noise-attack+consistency": 6,
         "cat-rs": 4,
+        "easy-images": 4,
     }
 
 

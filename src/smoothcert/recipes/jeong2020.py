@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from smoothcert.attacks import PGD
 from smoothcert.noise import Gaussian
-from smoothcert.objectives import MACER, Attack, Consistency, CrossEntropy, Objective, Stability, Term
+from smoothcert.objectives import MACER, Attack, Consistency, CrossEntropy, NoiseAttack, Objective, Stability, Term
 from smoothcert.recipes.first_network import FirstNetwork
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import StepDecay
@@ -35,7 +35,7 @@ class RecipeTable:
         sigma: float,
         *terms: Term,
         m: int = 1,
-        attack: Attack | None = None,
+        attack: Attack | NoiseAttack | None = None,
         first: FirstNetwork | None = None,
     ) -> Recipe:
         objective = Objective(Gaussian(sigma), terms, m, attack)
