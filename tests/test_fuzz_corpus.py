@@ -148,7 +148,7 @@ def test_no_reader_is_left_out():
         "report/page",  # its own template
         "certification/pilot", "certification/predict_run", "data/cifar10", "data/fetch", "data/image",
         "data/own_arrays", "data/own_labels",
-        "interchange/export", "interchange/program",
+        "interchange/diffusers_unet", "interchange/export", "interchange/program",
         "interchange/onnx", "interchange/pth", "interchange/weights", "paper/published", "paper/table",
         "recipes/recipe_file", "records/secret_seed", "records/signature",
         "certification/seal",  # a log that was just read, up to its closing row

@@ -14,7 +14,7 @@ import torch
 
 from fuzz import hostile
 from fuzz.mutate import BYTES, with_json
-from fuzz.readers.base import OPCODES, OWN, ZIP, Reader
+from fuzz.readers.base import OPCODES, OWN, ZIP, Reader, deep_texts
 from smoothcert.recipes import RECIPES, to_dict
 
 
@@ -279,6 +279,18 @@ def read_onnx(path: Path) -> object:
 
 
 SAFE = with_json(unpack_safetensors, pack_safetensors)
+def scheduler_seeds() -> list[bytes]:
+    cosine = {"beta_schedule": "squaredcos_cap_v2", "num_train_timesteps": 1000, "prediction_type": "epsilon"}
+    linear = {"beta_schedule": "linear", "beta_start": 1e-4, "beta_end": 0.02}
+    return [json.dumps(said).encode() for said in (cosine, linear)]
+
+
+def read_scheduler(path: Path) -> object:
+    from smoothcert.interchange.diffusers_unet import read_schedule
+
+    return read_schedule(path)
+
+
 READERS = (
     Reader("weights", ".safetensors", small_weights_seeds, read_weights, (SAFE, SAFE, SAFE, SAFE, *BYTES), share=2),
     Reader("run", ".safetensors", run_seeds, read_run,
@@ -290,4 +302,6 @@ READERS = (
     Reader("old-pth", ".pth.tar", old_pth_seeds, read_pth, OPCODES, old_pth_hostile, 2),
     Reader("foreign", ".pth.tar", foreign_seeds, read_foreign, ZIP[3:5], foreign_hostile, 0.1),
     Reader("onnx", ".onnx", onnx_seeds, read_onnx, BYTES, onnx_hostile, 0.5),
+    Reader("scheduler", ".json", scheduler_seeds, read_scheduler,
+           (*(with_json(json.loads, lambda value: json.dumps(value).encode()),) * 4, *BYTES), deep_texts, 0.5),
 )  # fmt: skip

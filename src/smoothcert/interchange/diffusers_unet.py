@@ -59,8 +59,11 @@ def from_diffusers(folder: Path) -> tuple[DiffusersNoise, str]:
 def _schedule(folder: Path) -> str:
     places = (folder / "scheduler" / "scheduler_config.json", folder / "scheduler_config.json")
     path = next((place for place in places if place.is_file()), None)
-    if path is None:
-        return "linear"
+    return "linear" if path is None else read_schedule(path)
+
+
+def read_schedule(path: Path) -> str:
+    """The name that our schedules have for that of a scheduler_config.json; InputError for any other."""
     try:
         said = parse_json(bytes(read_bytes(path, _MOST_BYTES)))
         name = _NAMES.get(said.get("beta_schedule", "linear"))
