@@ -279,6 +279,8 @@ def read_onnx(path: Path) -> object:
 
 
 SAFE = with_json(unpack_safetensors, pack_safetensors)
+
+
 def scheduler_seeds() -> list[bytes]:
     cosine = {"beta_schedule": "squaredcos_cap_v2", "num_train_timesteps": 1000, "prediction_type": "epsilon"}
     linear = {"beta_schedule": "linear", "beta_start": 1e-4, "beta_end": 0.02}

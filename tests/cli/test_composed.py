@@ -126,7 +126,7 @@ def test_a_classifier_and_a_denoiser_from_elsewhere_are_certified_as_one_f(folde
         ("classifier", "f.onnx", sha256(folder / "f.onnx")),
         ("denoiser", "d.onnx", sha256(folder / "d.onnx")),
     ]
-    lines = f"classifier {sha256(folder / 'f.onnx')}\ndenoiser {sha256(folder / 'd.onnx')}\n"
+    lines = "".join(f"{p['role']} {p['sha256']} {p['variant']}\n" for p in parts)
     assert model.sha256 == hashlib.sha256(lines.encode()).hexdigest()
     assert (model.name, model.passes_per_vote) == ("f.onnx behind d.onnx", 2)
     assert model.variant.startswith("denoised (onnxruntime")

@@ -107,3 +107,20 @@ def test_a_network_that_the_package_itself_saved_is_read(tmp_path):
     with torch.inference_mode():
         expected = OneShot(lambda x_t, t: unet(x_t, t).sample, "linear")(z, 0.5)
         torch.testing.assert_close(found.denoiser(z, 0.5), expected)  # another memory layout sums in another order
+
+
+def test_another_configuration_of_the_same_weights_is_another_network(folder):
+    def sha256():
+        return open_denoiser(f"diffusers:{folder}", SHAPE).about["sha256"]
+
+    before = sha256()
+    assert sha256() == before
+    (folder / "unet" / "config.json").write_text(json.dumps({"out_channels": 1, "freq_shift": 1}))
+    assert sha256() != before
+
+
+@pytest.mark.parametrize("said", [{"trained_betas": [0.1]}, {"rescale_betas_zero_snr": True}])
+def test_a_schedule_that_only_looks_linear_is_refused(folder, said):
+    say(folder, beta_schedule="linear", **said)
+    with pytest.raises(InputError, match="known are the linear"):
+        open_denoiser(f"diffusers:{folder}", SHAPE)

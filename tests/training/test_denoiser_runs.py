@@ -131,7 +131,7 @@ def test_a_stable_denoiser_is_of_its_classifier(plain_run: Path, tmp_path: Path)
 def test_what_is_no_classifier_is_refused(plain_run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such run"):
         read_classifier(tmp_path / "nowhere", TRAIN)
-    with pytest.raises(InputError, match="not finished"):
+    with pytest.raises(InputError, match="not a run folder"):
         read_classifier(tmp_path, TRAIN)
     run(tmp_path / "denoiser", replace(GOALS["squared error"], epochs=1))
     with pytest.raises(InputError, match="holds no classifier"):

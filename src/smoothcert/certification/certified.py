@@ -49,8 +49,9 @@ def open_certified(
     sources = [model and model.get("sources") for model in (header.model and header.model.said, target.about["model"])]
     if sources[0] != sources[1]:
         warnings.warn(f"{path}: the source of its network or noise has changed since", Notice, stacklevel=2)
-    for key in ("sha256", "variant"):
-        if getattr(header.model, key, None) != target.about["model"].get(key):
+    written, now = header.model.said if header.model else {}, target.about["model"]
+    for key in ("sha256", "variant", "normalization"):
+        if written.get(key) != now.get(key):
             raise InputError(f"{path}: the log certifies another model (its {key} differs)")
     if (about.fingerprint, about.images) != (test_set.fingerprint, len(test_set)):
         raise InputError(f"{path}: the log certifies other images than {test_set.name} {test_set.split}")

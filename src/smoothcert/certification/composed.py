@@ -31,9 +31,9 @@ class Part:
 def composed(classifiers: Sequence[Part], denoiser: Part | None, sigma: float, mirror: bool) -> Part:
     """mirrored(Σᵢ classifierᵢ ∘ denoiser): the denoiser is asked once for all classifiers; the mirror comes last.
 
-    All is one f with one SHA-256, that of a line "ROLE SHA-256 of the part" for each part in its order, followed by the
-    range where a denoiser has one of its own, and of the line "mirror". So another part, or another way to put them
-    together, is another f, and no log is continued with it.
+    All is one f with one SHA-256: that of a line "ROLE SHA-256 how it is computed" for each part in its order, followed
+    by normalization, schedule and range where a part has one, and of the line "mirror". So another part, or another way
+    to put them together, is another f, and no log is continued with it.
     """
     parts, first = [("classifier", each) for each in classifiers], classifiers[0]
     f, name, words = first.f, "+".join(each.name for each in classifiers), " + ".join(_named(e) for e in classifiers)
@@ -48,7 +48,7 @@ def composed(classifiers: Sequence[Part], denoiser: Part | None, sigma: float, m
             raise InputError(f"{first.name}: was trained with its mirror image already: leave --mirror out")
         f, name, words = Mirrored(f), f"{name}-mirrored", f"{words}, mirrored"
     assert isinstance(f, nn.Module)
-    lines = [f"{role} {part.about['sha256']}{_range(part)}\n" for role, part in parts] + ["mirror\n"] * mirror
+    lines = [f"{role} {_identity(part)}\n" for role, part in parts] + ["mirror\n"] * mirror
     sources = {module: sha for _, part in parts for module, sha in part.about.get("sources", {}).items()}
     about = {
         "name": words,
@@ -66,8 +66,9 @@ def _named(part: Part) -> str:
     return str(part.about["name"])
 
 
-def _range(part: Part) -> str:
-    return "" if part.range == UNIT else f" {part.range[0]!r} {part.range[1]!r}"
+def _identity(part: Part) -> str:
+    words = [str(part.about[key]) for key in ("sha256", "variant", "normalization", "schedule") if key in part.about]
+    return " ".join(words + [repr(end) for end in part.range if part.range != UNIT])
 
 
 def _told(part: Part) -> dict[str, Any]:

@@ -66,6 +66,7 @@ class ModelOptions(Where, total=False):
     """f is the sum of the logits of an image and its mirror image"""
 
 
+_LONGEST_NAME = 120  # of a log's file, which gets endings yet
 _SAID_OF_OTHERS = ("arch", "num_classes", "input_shape", "normalization")
 
 
@@ -178,7 +179,8 @@ def _composed(first: Target, members: Sequence[str], options: ModelOptions) -> T
     told: ModelOptions = {**options, "noise": first.noise, "precision": precision}
     targets, shape = [first], first.input_shape
     for spec in members:
-        shaped: ModelOptions = {**told, "dataset": first.data}
+        own: Any = {**told, "dataset": first.data, **dict.fromkeys(_SAID_OF_OTHERS)}
+        shaped: ModelOptions = own
         if not _is_run(spec, options):  # its images have been opened once
             shaped = {**told, "dataset": None, "input_shape": options.get("input_shape") or shape}
         targets.append(_open_one(spec, shaped, [spec]))
@@ -192,22 +194,38 @@ def _composed(first: Target, members: Sequence[str], options: ModelOptions) -> T
         how = {"arch": options.get("denoiser_arch"), "range": options.get("denoiser_range"), "precision": precision}
         how["trust"] = options.get("trust", False)
         before = denoiser_part(os.fspath(denoiser), shape, first.noise, first.device, **how)
+    notes = _beside_each_other(first, targets[1:], before, sigma)
     kept = ("recipe", "imported")
     parts = [
         Part(each.f, each.name, each.about["model"] | {key: each.about[key] for key in kept if key in each.about})
         for each in targets
     ]
     whole = composed(parts, before, sigma, options.get("mirror", False))
-    # Behind a denoiser a classifier need not have seen this noise.
-    notes = dict.fromkeys(each.note for each in targets if each.note and before is None)
-    return replace(
-        first,
-        name=whole.name,
-        f=whole.f,
-        about={"model": whole.about},
-        log=Path(f"{whole.name}.certify.jsonl"),
-        note="; ".join(notes),
-    )
+    if before is None:  # behind a denoiser a classifier need not have seen this noise
+        notes = [*dict.fromkeys(each.note for each in targets if each.note), *notes]
+    about, name = whole.about, whole.name
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}-{about['sha256'][:8]}"
+    log = Path(f"{name}.certify.jsonl")
+    return replace(first, name=name, f=whole.f, about={"model": about}, log=log, note="; ".join(notes))
+
+
+def _beside_each_other(first: Target, others: Sequence[Target], denoiser: Part | None, sigma: float) -> list[str]:
+    """What the user should hear of parts that were trained apart."""
+    notes = []
+    asides = [(each.name, each.about.get("recipe")) for each in others]
+    if denoiser is not None:
+        recipe = denoiser.about.get("recipe")
+        asides.append((denoiser.name, recipe))
+        sigmas = ((recipe or {}).get("objective") or {}).get("sigmas")
+        if sigmas and sigma not in sigmas:
+            named = ", ".join(f"{each:g}" for each in sigmas)
+            notes.append(f"the denoiser was trained for σ = {named}, and is told {sigma:g}")
+    if first.split.startswith("held-out-"):
+        aside = (first.about.get("recipe") or {}).get("held_out")
+        seen = [name for name, recipe in asides if recipe is None or recipe.get("held_out") != aside]
+        notes.extend(f"{name} may have been trained on these images: they were put aside for others" for name in seen)
+    return notes
 
 
 def _from_run(path: Path, options: ModelOptions) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,30 @@ from smoothcert.errors import InputError
 from smoothcert.files.reading import parse_json, read_bytes
 from smoothcert.files.shown import one_line, shown
 from smoothcert.interchange.optional import optional
+from smoothcert.interchange.weights import digest
 
 _MOST_BYTES = 2**20  # of a configuration
 _NAMES = {"linear": "linear", "squaredcos_cap_v2": "cosine"}
-_OURS: dict[str, Any] = {"num_train_timesteps": 1000, "prediction_type": "epsilon"}
+_OURS: dict[str, Any] = {
+    "num_train_timesteps": 1000,
+    "prediction_type": "epsilon",
+    "trained_betas": None,
+    "rescale_betas_zero_snr": False,
+}
 _OF_LINEAR: dict[str, Any] = {"beta_start": 1e-4, "beta_end": 0.02}
 
 
 class DiffusersNoise(nn.Module):
-    """ε(x_t, t) of a UNet2DModel; where it also predicts variances, in further channels, these are left out."""
+    """ε(x_t, t) of a UNet2DModel; where it also predicts variances, in further channels, these are left out.
 
-    def __init__(self, unet: Any) -> None:
+    `sha256` is of its weights and of its config.json: the same weights under another one are another function.
+    """
+
+    def __init__(self, unet: Any, config: bytes) -> None:
         super().__init__()
         self.unet = unet
+        parts = digest(unet.state_dict()), hashlib.sha256(config).hexdigest()
+        self.sha256 = hashlib.sha256(" ".join(parts).encode()).hexdigest()
         self.channels = int(unet.config.in_channels)
 
     def forward(self, x_t: Tensor, t: Tensor) -> Tensor:
@@ -53,7 +65,7 @@ def from_diffusers(folder: Path) -> tuple[DiffusersNoise, str]:
         raise InputError(
             f"diffusers:{folder}: gives {unet.config.out_channels} channels: it predicts no noise of images"
         )
-    return DiffusersNoise(unet.eval()), _schedule(folder)
+    return DiffusersNoise(unet.eval(), bytes(read_bytes(place / "config.json", _MOST_BYTES))), _schedule(folder)
 
 
 def _schedule(folder: Path) -> str:

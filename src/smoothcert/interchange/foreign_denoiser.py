@@ -77,7 +77,7 @@ def open_denoiser(
     if spec.startswith("diffusers:"):
         noise, schedule = from_diffusers(Path(spec.partition(":")[2]))
         one_shot = OneShot(frozen_denoiser(noise, precision), schedule)
-        about = {"name": spec, "variant": one_shot.variant, "sha256": digest(noise.state_dict()), "schedule": schedule}
+        about = {"name": spec, "variant": one_shot.variant, "sha256": noise.sha256, "schedule": schedule}
         return _checked(spec, one_shot.eval(), shape, about)
     if suffix in CHECKPOINTS:
         if arch is None or ":" not in arch:

@@ -13,7 +13,8 @@ from smoothcert.models.network import declared
 class Autocast(nn.Module):
     """f with convolutions and products of matrices in bfloat16; the rest, and what it gives, in float32.
 
-    For denoisers: they scale images and compute with σ or a step, which bfloat16 would round too much.
+    Training computes so, and denoisers always: they scale images and compute with σ or a step, which bfloat16 would
+    round too much.
     """
 
     def __init__(self, f: nn.Module) -> None:

@@ -88,8 +88,8 @@ class Recipe:
             raise InputError("recipe: a term wants the votes of a first network: name its recipe, first.recipe")
         if self._knows_its_wishes and self.first is not None and not self.objective.wants_votes:
             raise InputError("recipe: no term wants the votes of a first network: leave `first` out")
-        if self.sampler is not None and self.objective.noise is None:
-            raise InputError("recipe: a sampler draws noise, and this objective has none: leave the sampler out")
+        if self.sampler is not None and (self.objective.noise is None or self.objective.task != "classify"):
+            raise InputError("recipe: a sampler is for classifiers that are trained under noise: leave it out")
         if self.images_per_step < 1:
             raise InputError(f"recipe: a batch of {self.batch} cannot be split into m={self.objective.m} slices")
 

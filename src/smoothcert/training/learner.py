@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from smoothcert.models.network import declared
+from smoothcert.models.autocast import Autocast
 from smoothcert.recipes import Recipe
 from smoothcert.training.optimizer import Optimizers
 from smoothcert.training.sample import Sample
@@ -69,24 +68,10 @@ class Learner:
         self.sample = Sample(**sample) if sample else None
 
 
-class _Bfloat16(nn.Module):
-    """f with convolutions and products of matrices in bfloat16, by autocast; what it gives in float32.
-
-    Weights and batch-norm statistics stay in float32, and with them every loss and every step of an optimiser.
-    Each pass casts the weights anew: a copy kept for the passes of an attack saves 1 to 3 % of them.
-    """
-
-    def __init__(self, f: nn.Module) -> None:
-        super().__init__()
-        self.f = f
-        self.memory_format = declared(f).memory_format
-
-    def forward(self, x: Tensor, *level: Tensor) -> Tensor:
-        with torch.autocast(x.device.type, torch.bfloat16):
-            made: Tensor = self.f(x, *level)
-        return made.float()
-
-
 def in_precision(f: nn.Module, precision: str) -> nn.Module:
-    """f as the recipe's `precision` computes it; its parameters are f's own."""
-    return _Bfloat16(f) if precision == "bfloat16" else f
+    """f as the recipe's `precision` computes it; its parameters are f's own.
+
+    Weights and batch-norm statistics stay in float32, and with them every loss and every step of an optimiser. Each
+    pass casts the weights anew: a copy kept for the passes of an attack saves 1 to 3 % of them.
+    """
+    return Autocast(f) if precision == "bfloat16" else f

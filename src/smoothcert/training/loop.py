@@ -175,7 +175,7 @@ def train_on(
 
 def _require_given(recipe: Recipe, start: Start | None, first: FinishedRun | None) -> None:
     """The weights that the recipe names were given, and no others."""
-    if recipe.init != (start and start.init):
+    if (recipe.init and recipe.init.sha256) != (start and start.init.sha256):
         name = recipe.init.name if recipe.init else "none"
         raise InputError(f"the recipe starts from given weights ({name}): name those with --init")
     if recipe.first is not None:

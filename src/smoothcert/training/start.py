@@ -62,6 +62,9 @@ def _is_ours(path: Path) -> bool:
 
 def _require_fit(run: FinishedRun, recipe: Recipe, num_classes: int) -> None:
     asked = {"model": recipe.model, "num_classes": num_classes, "normalization": recipe.normalization}
+    aside = (run.about.get("recipe") or {}).get("held_out")
+    if recipe.held_out is not None and aside != recipe.held_out:
+        raise InputError(f"{run.path}: was trained on images that this recipe puts aside (held_out): change one")
     for key, wanted in asked.items():
         if run.about[key] != wanted:
             raise InputError(f"{run.path}: has {key} {run.about[key]}, but the recipe has {wanted}: change one")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from smoothcert.data import load, splits
+from smoothcert.errors import InputError
 from smoothcert.machine.device import Where, prepare
 from smoothcert.machine.processes import place
 from smoothcert.machine.work import work
@@ -38,7 +39,12 @@ class TrainedRun(os.PathLike[str]):
 
     @property
     def noisy_accuracy(self) -> float:
-        """Of a classifier: the share of test images that f gets right under one noise draw, after the last epoch."""
+        """The share of test images that f gets right under one noise draw, after the last epoch.
+
+        Of a classifier that is trained under noise; `tested` says what is known of others.
+        """
+        if "test_noisy_accuracy" not in self.epochs[-1]:
+            raise InputError(f"{self.folder}: was not trained to classify under noise: it has {self.tested}")
         return float(self.epochs[-1]["test_noisy_accuracy"])
 
     @property
