@@ -23,6 +23,7 @@ from results.tables import (
     order_table,
     wide_table,
 )
+from results.ways import CIFAR10, MNIST, ways_table
 
 from smoothcert.errors import InputError
 from smoothcert.figures.curves import Panel, plot_panels
@@ -73,6 +74,8 @@ def build(source: Path, out: Path, readme: Path) -> None:
         "equal cost": equal_cost_table(runs),
         "cifar10": cifar10_table(runs),
         "cifar10 fast": wide_table(runs),
+        "ways mnist": ways_table(MNIST, source / "ways"),
+        "ways cifar10": ways_table(CIFAR10, source / "ways"),
         "environment": environments(runs),
     }
     page = _filled((source / "README.md").read_text(), blocks)

@@ -156,3 +156,10 @@ def test_an_unfinished_run_is_not_published(tmp_path, finished, name, cut):
     with pytest.raises(InputError, match=f"{name}: not one finished log"):
         add(finished, weights=False, to=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
+
+
+def test_every_log_of_a_way_is_finished_and_follows_from_its_votes():
+    logs = sorted((RESULTS / "ways").glob("*.jsonl.gz"))
+    assert len(logs) >= 12
+    for log in logs:
+        assert verify(log).wrong == []
