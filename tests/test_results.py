@@ -162,4 +162,5 @@ def test_every_log_of_a_way_is_finished_and_follows_from_its_votes():
     logs = sorted((RESULTS / "ways").glob("*.jsonl.gz"))
     assert len(logs) >= 12
     for log in logs:
-        assert verify(log).wrong == []
+        found = verify(log)
+        assert found.rows >= 50 and not found.problems
