@@ -115,6 +115,21 @@ def test_boards_are_by_data_noise_and_alpha():
     ]
 
 
+def test_noises_that_look_alike_in_two_digits_are_not_on_one_board():
+    many = [log([990, 900], sigma=sigma, name=str(sigma)) for sigma in (10.0, 2.0, 0.254, 0.25, 0.2500001)]
+    boards = leaderboard(many, published=False)
+    assert [board.noise for board in boards] == [
+        "σ = 0.25",
+        "σ = 0.2500001",
+        "σ = 0.254",
+        "σ = 2.00",
+        "σ = 10.00",
+    ]
+    assert all(len(board.places) == 1 for board in boards)
+    laplace = log([990, 900], noise={"kind": "laplace", "b": 0.5})
+    assert leaderboard([laplace], published=False)[0].noise == "Laplace 0.5"
+
+
 def test_what_cannot_be_ranked_together_is_refused():
     one = log([990, 900])
     with pytest.raises(InputError, match="share fewer than 2 images: --own-images"):

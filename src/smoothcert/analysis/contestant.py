@@ -52,10 +52,19 @@ class Contestant:
         return self.results.name
 
     @property
+    def law(self) -> tuple[str, float]:
+        """What its noise shares with that of others on a board: a Gaussian's σ, on the grid of pixels or not."""
+        kind = (
+            "σ =" if isinstance(self.noise, AnyGaussian) else getattr(self.noise, "called", type(self.noise).__name__)
+        )
+        return kind, self.noise.scale
+
+    @property
     def noise_words(self) -> str:
-        if isinstance(self.noise, AnyGaussian):
-            return f"σ = {self.noise.sigma:.2f}"
-        return f"{getattr(self.noise, 'called', type(self.noise).__name__)} {self.noise.scale:g}"
+        """Two digits, as papers have it, where they are all of them."""
+        kind, scale = self.law
+        two = kind == "σ =" and float(f"{scale:.2f}") == scale
+        return f"{kind} {scale:.2f}" if two else f"{kind} {scale!r}"
 
     @property
     def procedure(self) -> str:
@@ -72,8 +81,7 @@ class Contestant:
     @property
     def passes_per_vote(self) -> int:
         model = self.results.header.model
-        said = 1 if model is None else model.said.get("passes_per_vote", 1)
-        return said if isinstance(said, int) and said >= 1 else 1
+        return 1 if model is None else model.passes_per_vote
 
     @property
     def reduced(self) -> str | None:

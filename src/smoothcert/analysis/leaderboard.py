@@ -82,9 +82,9 @@ def leaderboard(
     Returns:
         boards, by data set and σ
     """
-    found: dict[tuple[str, str, str, float], list[Contestant]] = {}
+    found: dict[tuple[str, tuple[str, float], str, float], list[Contestant]] = {}
     for one in map(contestant, logs):
-        found.setdefault((one.data, one.noise_words, one.results.header.bound, one.alpha), []).append(one)
+        found.setdefault((one.data, one.law, one.results.header.bound, one.alpha), []).append(one)
     boards = []
     for key in sorted(found):
         beside = authors_logs(found[key]) if published else []
