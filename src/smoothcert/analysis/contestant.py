@@ -22,14 +22,14 @@ from smoothcert.procedures.bound import SINGLE
 from smoothcert.procedures.certificate import ABSTAIN
 from smoothcert.procedures.fixed import Fixed
 from smoothcert.recipes import RECIPES, Certification, Recipe, find_recipe, from_dict
-from smoothcert.recipes.estimate import passes_per_image
+from smoothcert.recipes.estimate import training_passes
 from smoothcert.records.header import Header
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
 
 Floats = NDArray[np.float64]
-# Against the five logs themselves: at most 1.1 points, mostly below 0.3 (tests/reference/test_leaderboard.py). With fewer
-# votes a radius is a concave function of what it was, as it saturates, so that of a mean it comes out too high.
+# Against the five logs themselves: at most 1.1 points, mostly below 0.3 (tests/reference/test_leaderboard.py). With
+# fewer votes a radius is a concave function of what it was, as it saturates, so that of a mean it comes out too high.
 _OF_MEANS = (
     "means of several trainings: their certified accuracies are of each image's mean radius, ±1 point; "
     "brought down to fewer votes, their ACR is up to 0.003 too high"
@@ -151,11 +151,6 @@ def contestant(results: Results) -> Contestant:
     return found
 
 
-def training_passes(recipe: Recipe) -> float:
-    """Epochs × passes an epoch: how often an image of the training set goes through forward and backward."""
-    return recipe.epochs * passes_per_image(recipe) * (recipe.fraction or 1)
-
-
 def authors_logs(beside: Sequence[Contestant]) -> list[Contestant]:
     """Those that the package carries of the same data set and σ, at single bound and α = 0.001.
 
@@ -214,15 +209,13 @@ def _taken_as_paper(results: Results, origin: str, data: str, sigma: float, reci
 
 def _passes(header: Header) -> float | None:
     """Of an f that was put together from parts, those of all its parts; None where one does not say its recipe."""
-    if header.recipe is not None:
-        return training_passes(header.recipe)
     parts = None if header.model is None else header.model.said.get("parts")
     said = [part.get("recipe") if isinstance(part, dict) else None for part in parts] if isinstance(parts, list) else []
-    if not said or None in said:
-        return None
     try:
-        return sum(training_passes(from_dict(recipe)) for recipe in said)
-    except InputError:  # of a later version, or a task of another kind
+        if header.recipe is not None:
+            return training_passes(header.recipe)
+        return None if not said or None in said else sum(training_passes(from_dict(recipe)) for recipe in said)
+    except InputError:  # of a later version, a task of another kind, or a first network by a recipe that is not here
         return None
 
 
