@@ -60,6 +60,22 @@ def test_a_wrong_image_counts_nothing_however_many_votes_it_has():
     assert board.places[0].acr == pytest.approx(radius(1000, 1000) / 2) and board.places[0].p_a == (0.5, 0, 0, 0, 0.5)
 
 
+def test_what_is_certified_is_not_counted_as_none():
+    """The pair bound certifies 45 % against 25 and 30; `curve` certifies 60 % at radius 0, the first of its grid."""
+    about = curve_about(0.0, 0.5, n=10_000) | {"data": DATA}
+    grid = replace(log([6_000, 9_990, 9_990], n=10_000, wrong=[2]), header=header_of(about))
+    grid = replace(grid, radius=np.array([0.0, 0.5, 0.5]))
+    (board,) = leaderboard([grid], published=False)
+    assert board.places[0].p_a == (1 / 3, 1 / 3, 0, 0, 1 / 3)
+    assert board.places[0].certified_accuracy == {0.0: 2 / 3, 0.5: 1 / 3}
+    half = log([4_500, 9_000], n=10_000, bound="pair")
+    votes = ({"0": 2_500, "1": 4_500, "2": 3_000}, {"0": 1_000, "1": 9_000})
+    labels = np.ones(2, np.int64)
+    half = replace(half, predict=labels, correct=labels > 0, radius=np.array([0.07, 0.6]), estimation=votes)
+    (board,) = leaderboard([half], published=False)
+    assert board.bound == "pair" and board.places[0].p_a == (0, 0.5, 0.5, 0, 0)
+
+
 def test_more_votes_are_brought_down_to_the_fewest():
     """Unanimous votes stay unanimous, and 10 against of 10,000 are hypergeometric among 1,000."""
     from scipy.stats import hypergeom
@@ -115,6 +131,21 @@ def test_boards_are_by_data_noise_and_alpha():
     ]
 
 
+def test_noises_that_look_alike_in_two_digits_are_not_on_one_board():
+    many = [log([990, 900], sigma=sigma, name=str(sigma)) for sigma in (10.0, 2.0, 0.254, 0.25, 0.2500001)]
+    boards = leaderboard(many, published=False)
+    assert [board.noise for board in boards] == [
+        "σ = 0.25",
+        "σ = 0.2500001",
+        "σ = 0.254",
+        "σ = 2.00",
+        "σ = 10.00",
+    ]
+    assert all(len(board.places) == 1 for board in boards)
+    laplace = log([990, 900], noise={"kind": "laplace", "b": 0.5})
+    assert leaderboard([laplace], published=False)[0].noise == "Laplace 0.5"
+
+
 def test_what_cannot_be_ranked_together_is_refused():
     one = log([990, 900])
     with pytest.raises(InputError, match="share fewer than 2 images: --own-images"):
@@ -152,6 +183,7 @@ def test_the_authors_logs_stand_beside_on_our_images():
     assert place.passes == 180 and theirs["mnist/gaussian/0.50, mean of 5"].passes == 90 and place.minutes is None
     (ours,) = (place for place in board.places if place.origin == "ours")
     assert ours.passes == 180 and ours.p_a == (0, 0, 0, 1, 0) and any("mean radius" in note for note in board.notes)
+    assert any("ACR is up to 0.003 too high" in note for note in board.notes)
     (alone,) = leaderboard([mnist_log("ours")], published=False)
     assert len(alone.places) == 1 and alone.places[0].passes is None
 

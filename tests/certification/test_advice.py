@@ -22,12 +22,27 @@ def test_a_half_space_is_expected_to_be_certified_up_to_its_margin(sigma):
 
 
 def test_nothing_is_expected_beyond_what_the_votes_of_a_certification_reach():
-    unanimous, labels = np.array([[100, 0]] * 3), np.zeros(3, np.int64)
+    unanimous, labels = np.array([[10**7, 0]] * 3), np.zeros(3, np.int64)
     for sigma in SIGMAS:
         reach = sigma * norm.ppf(float(lower_bound(100_000, 100_000, 0.001)))
         assert largest_radius(sigma) == pytest.approx(reach) == pytest.approx(3.81 * sigma, abs=0.005)
         assert measure(unanimous, labels, sigma, reach * 0.999, 1.0, False).certified == 1
         assert measure(unanimous, labels, sigma, reach * 1.001, 1.0, False).certified == 0
+
+
+def test_few_unanimous_votes_show_no_more_than_they_can():
+    """Half-spaces whose radius is 3 σ give 100 of 100 votes nearly always, and must not pass for 3.5 σ."""
+    sigma, draws, labels = 0.25, np.random.default_rng(0), np.zeros(2000, np.int64)
+    for votes, margin, radius in ((100, 3.0, 3.5), (100, 3.0, 2.59), (10**7, 3.45, 3.5)):
+        right = draws.binomial(votes, norm.cdf(margin), 2000)
+        found = measure(np.stack([right, votes - right], 1), labels, sigma, radius * sigma, 1.0, False)
+        assert found.certified == 0 and found.noisy == pytest.approx(norm.cdf(margin), abs=1e-3)
+    right = draws.binomial(10**7, norm.cdf(3.55), 2000)
+    assert measure(np.stack([right, 10**7 - right], 1), labels, sigma, 3.5 * sigma, 1.0, False).certified > 0.99
+    shown = norm.ppf(100.5 / 101)
+    for part, wanted in ((0.999, 1), (1.001, 0)):
+        unanimous = np.array([[100, 0]])
+        assert measure(unanimous, labels[:1], sigma, part * shown * sigma, 1.0, False).certified == wanted
 
 
 def test_half_of_the_votes_certify_nothing_not_even_radius_0():
@@ -72,3 +87,9 @@ def test_a_wrong_scale_is_noticed():
 def test_a_radius_out_of_reach_is_said():
     (said,) = advice(ways((0, 0)), radius=2.0).warnings
     assert "no σ up to 0.5 can certify radius 2" in said
+
+
+def test_a_radius_that_so_few_votes_cannot_show_is_said():
+    (said,) = advice(ways((0, 0)), radius=1.3).warnings
+    assert "100 votes show radii up to 2.58 σ, which is less than 1.3" in said
+    assert not advice(ways((0, 0)), radius=1.28).warnings

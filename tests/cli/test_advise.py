@@ -133,6 +133,12 @@ def test_a_run_is_fine_tuned_by_a_recipe_of_its_data(tmp_path):
     assert found["command"] == "smoothcert train mnist5k/consistency/0.50 --init run"
 
 
+@pytest.mark.parametrize("name", ["f.pth", "f.PTH", "f.tar", "f.bin", "f.ckpt", "f.safetensors"])
+def test_whatever_is_read_as_weights_can_be_fine_tuned(name):
+    assert module._can_be_trained(name, {}) and not module._can_be_trained(name, {"trust": True})
+    assert not module._can_be_trained("f.onnx", {}) and not module._can_be_trained("m:factory", {})
+
+
 def test_wrong_calls(folder):
     call = "advise", f"{NET}:narrow", "images.npz", *SMALL
     assert "--radius" in fails(*call, "--radius", "-1", cwd=folder)

@@ -39,8 +39,8 @@ class Place:
     """votes an image of the log itself"""
     certified_accuracy: dict[float, float | None]
     p_a: tuple[float, ...]
-    """shares of images without a certificate of the right class, and with p̂_A in [½, .9), [.9, .99), [.99, .999),
-    [.999, 1]: votes for the class, of all n"""
+    """shares of images without a certificate of the right class, and of those with one by p̂_A in [½, .9), [.9, .99),
+    [.99, .999), [.999, 1]: votes for the class, of all n; under the pair bound the first of these has all below .9"""
     passes: float | None
     """forward-backward passes an image of the training set went through"""
     minutes: float | None
@@ -82,9 +82,9 @@ def leaderboard(
     Returns:
         boards, by data set and σ
     """
-    found: dict[tuple[str, str, str, float], list[Contestant]] = {}
+    found: dict[tuple[str, tuple[str, float], str, float], list[Contestant]] = {}
     for one in map(contestant, logs):
-        found.setdefault((one.data, one.noise_words, one.results.header.bound, one.alpha), []).append(one)
+        found.setdefault((one.data, one.law, one.results.header.bound, one.alpha), []).append(one)
     boards = []
     for key in sorted(found):
         beside = authors_logs(found[key]) if published else []
@@ -181,8 +181,8 @@ def _standard_error(values: Floats) -> float:
 
 
 def _shares_of_p_a(one: Contestant) -> tuple[float, ...]:
-    """A certified image has p̂_A above ½, so what is below is wrong or abstained."""
-    bins = np.searchsorted(EDGES, one.p_a, side="right")
+    """What is wrong or abstained first. The pair bound certifies some images of p̂_A < ½ too: they are in the second."""
+    bins = np.where(one.certified, np.searchsorted(EDGES[1:], one.p_a, side="right") + 1, 0)
     return tuple(float(share) for share in np.bincount(bins, minlength=len(EDGES) + 1) / len(bins))
 
 

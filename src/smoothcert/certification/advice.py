@@ -31,7 +31,8 @@ class Measured:
     noisy: float
     """accuracy of f on single noisy images"""
     certified: float
-    """share of images whose estimated radius σ Φ⁻¹(p̂_A) reaches the radius asked for; 0 where none can"""
+    """share of images whose estimated radius σ Φ⁻¹(p̂_A) reaches the radius asked for; 0 where no votes, or not so few
+    of them, can show it"""
     reach: float
     """the largest radius that 100,000 votes can certify"""
 
@@ -65,14 +66,15 @@ def largest_radius(sigma: float) -> float:
 def measure(
     votes: NDArray[np.int64], labels: NDArray[np.int64], sigma: float, radius: float, clean: float, denoised: bool
 ) -> Measured:
-    """From the votes (B, K) of B images: R̂ = min(σ Φ⁻¹(p̂), what 100,000 votes reach),  p̂ = votes for the label, of all.
+    """From the votes (B, K) of B images: R̂ = min(σ Φ⁻¹(p̂), what 100,000 votes reach),  p̂ = (k + ½)/(n + 1).
 
-    Where most votes are for another class, or no more than half for the label, an image counts 0.
+    k of the n votes are for the label. The half is for unanimous votes: 100 of 100 do not show p = 1, and count as
+    2.58 σ. Where no more than half of the votes are for the label, an image counts 0.
     """
-    right = votes[np.arange(len(labels)), labels] / votes.sum(1)
-    reach = largest_radius(sigma)
+    k, n = votes[np.arange(len(labels)), labels], votes.sum(1)
+    right, reach = (k + 0.5) / (n + 1), largest_radius(sigma)
     estimated = np.where(right > 0.5, np.minimum(sigma * ndtri(right), reach), -math.inf)
-    return Measured(sigma, denoised, clean, float(right.mean()), float((estimated >= radius).mean()), reach)
+    return Measured(sigma, denoised, clean, float((k / n).mean()), float((estimated >= radius).mean()), reach)
 
 
 def advise_on(
@@ -103,6 +105,11 @@ def _training_sigma(measured: Sequence[Measured], radius: float) -> float:
     return next((sigma for sigma in sigmas if sigma >= radius / 2), sigmas[-1])
 
 
+def _shown(votes: int) -> float:
+    """The radius in units of σ that unanimous votes count as."""
+    return float(ndtri((votes + 0.5) / (votes + 1)))
+
+
 def _warnings(found: Advice, lost: bool, chance: float) -> list[str]:
     said = []
     if lost:
@@ -123,5 +130,10 @@ def _warnings(found: Advice, lost: bool, chance: float) -> list[str]:
         largest = max(m.sigma for m in found.measured)
         said.append(
             f"no σ up to {largest:g} can certify radius {found.radius:g}: 100,000 votes reach 3.81 σ, and 2 σ is usual"
+        )
+    elif all(m.sigma * _shown(found.votes) < found.radius for m in found.measured):
+        said.append(
+            f"{found.votes:,} votes show radii up to {_shown(found.votes):.2f} σ, which is less than {found.radius:g} "
+            "for every σ tried: ask for more votes, or try a larger σ"
         )
     return said

@@ -16,6 +16,7 @@ from smoothcert.certification.advice import Advice, Measured, advise_on, measure
 from smoothcert.certification.target import ModelOptions, Target, open_target
 from smoothcert.data import own_of
 from smoothcert.errors import InputError
+from smoothcert.interchange.foreign_model import CHECKPOINTS
 from smoothcert.machine.work import work
 from smoothcert.noise import Gaussian
 from smoothcert.records.selection import Selection
@@ -24,7 +25,6 @@ from smoothcert.smoothed.classifier import SmoothedClassifier
 SIGMAS = (0.12, 0.25, 0.5, 1.0)
 _AT_ONCE = 50  # images
 _OF_DENOISER = ("denoiser", "denoiser_arch", "denoiser_range")
-_WEIGHTS = (".tar", ".pth", ".pt", ".ckpt", ".safetensors")
 
 
 @dataclass(frozen=True)
@@ -129,4 +129,4 @@ def _accuracy(target: Target, x: Tensor, labels: Tensor) -> float:
 def _can_be_trained(model: str | os.PathLike[str], told: dict[str, Any]) -> bool:
     """Whether `train --init` reads it: a run folder or weights; not ONNX, nor a program, which needs trust."""
     path = Path(model)
-    return path.is_dir() or (path.suffix in _WEIGHTS and not told.get("trust"))
+    return path.is_dir() or (path.suffix.lower() in CHECKPOINTS and not told.get("trust"))

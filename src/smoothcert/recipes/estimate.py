@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from smoothcert.recipes.certification import Certification
@@ -25,6 +26,7 @@ MILLISECONDS: dict[str, tuple[float, float | None]] = {
     "unet_noise32": (0.76, None),
 }
 MACHINE = "one core of an AMD EPYC"
+_TOGETHER = re.compile(r"(?P<name>[^*+]+)(\*(?P<members>\d{1,4}))?(?P<mirror>\+mirror)?")  # as models.build reads it
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,9 @@ class Estimate:
     """None where the data set or the network is not one whose size or speed is known here."""
 
     passes_per_image: int
+    """of f, in an epoch with all attacks"""
     passes: int | None
+    """of single networks; not those of the first network"""
     votes: int | None
     training_hours: float | None
     """of the first network and of all votes on training images too, where there are any"""
@@ -54,18 +58,52 @@ def passes_per_image(recipe: Recipe) -> int:
     return passes + sum(objective.m * (1 + getattr(term, "steps", 0)) for term in looking)
 
 
+def networks_in(model: str) -> int:
+    """Single networks that an image goes through in a pass of f: k in NAME*k, and twice as many in NAME*k+mirror.
+
+    >>> networks_in("lenet"), networks_in("lenet*5+mirror")
+    (1, 10)
+    """
+    together = _TOGETHER.fullmatch(model)
+    return 1 if together is None else int(together["members"] or 1) * (2 if together["mirror"] else 1)
+
+
+def training_passes(recipe: Recipe) -> float:
+    """Forward-backward passes of single networks that an image goes through in the whole training.
+
+    An attack counts from its `start` on. The training of a first network counts, whether it was done before or not;
+    votes on training images, its own or a sampler's, do not: they are forward only.
+
+    >>> from smoothcert.recipes import find_recipe
+    >>> training_passes(find_recipe("mnist/consistency/0.50")), training_passes(find_recipe("mnist/cat-rs/0.50"))
+    (180, 3750)
+    """
+    if recipe.first is None:
+        return _own_passes(recipe)
+    from smoothcert.recipes.recipe_of_first import recipe_of_first
+
+    return _own_passes(recipe) + _own_passes(recipe_of_first(recipe, recipe.first))
+
+
+def _own_passes(recipe: Recipe) -> float:
+    attack = recipe.objective.attack
+    unattacked = min(recipe.epochs, getattr(attack, "start", 0))
+    spared = unattacked * recipe.objective.m * getattr(attack, "steps", 0)
+    return (recipe.epochs * passes_per_image(recipe) - spared) * networks_in(recipe.model) * (recipe.fraction or 1)
+
+
 def estimate(recipe: Recipe, certification: Certification) -> Estimate:
     """Of one training and one certification, from nothing done."""
     each = passes_per_image(recipe)
     train, test = TRAINING_IMAGES.get(recipe.data), TEST_IMAGES.get(recipe.data)
-    passes = None if train is None else round(recipe.epochs * train * each * (recipe.fraction or 1))
+    passes = None if train is None else round(train * _own_passes(recipe))
     certified = recipe.objective.task == "classify"
     votes = (
         None
         if test is None or not certified
         else -(-test // certification.every) * (certification.n0 + certification.n)
     )
-    training, vote = MILLISECONDS.get(recipe.model, (None, None))
+    training, vote = _milliseconds(recipe.model)
     hours = _sum(_hours(passes, training), _hours(_votes_before(recipe, train), vote))
     if recipe.first is not None and recipe.first.sha256 is None:
         from smoothcert.recipes.recipe_of_first import recipe_of_first
@@ -83,9 +121,18 @@ def _votes_before(recipe: Recipe, train: int | None) -> int | None:
     return None if train is None else round(train * each * (recipe.fraction or 1))
 
 
+def _milliseconds(model: str) -> tuple[float | None, float | None]:
+    """Of a pass of a single network, and of a vote of f."""
+    together = _TOGETHER.fullmatch(model)
+    training, vote = MILLISECONDS.get(model if together is None else together["name"], (None, None))
+    return training, None if vote is None else vote * networks_in(model)
+
+
 def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
 
 
 def _hours(count: int | None, milliseconds: float | None) -> float | None:
+    if count == 0:  # takes no time, however long one would take
+        return 0.0
     return None if count is None or milliseconds is None else count * milliseconds / 3.6e6
