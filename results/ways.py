@@ -49,7 +49,7 @@ CIFAR10 = (
     Way("c-stab", "behind a denoiser, stability", "1 epoch of `unet64` for each σ *", 126.1),
     Way("c-ft", "fine-tuned", "2 epochs of `cifar10/consistency-fast` for each σ", 42.9),
     Way(
-        "c-scratch", "trained under noise as long as that", "2 epochs of `cifar10/consistency-fast` for each σ *", 42.9
+        "c-scratch", "trained under noise as long", "2 epochs of `cifar10/consistency-fast` for each σ *", 42.9
     ),
     Way(
         "c-trained",
