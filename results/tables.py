@@ -29,7 +29,7 @@ TITLES = {
 CHEAP = ("gaussian", "stability", "consistency")
 FAST = ("gaussian-fast", "stability-fast", "consistency-fast")
 DEAR = ("macer", "smoothadv-short", "smoothadv+consistency-short")
-_WORDS = ("σ", "method", "difference", "seed", "verdict")  # columns that hold no number to line up
+_WORDS = ("σ", "method", "difference", "seed", "verdict", "way", "training")  # columns that hold no number to line up
 
 Column = Callable[[Run], str]
 COLUMNS: dict[str, Column] = {

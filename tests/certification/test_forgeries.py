@@ -263,7 +263,7 @@ def test_another_noise_that_was_asked_for_is_stated(made, tmp_path):
 
 def test_old_logs_are_accepted_as_without_closing_row(made, tmp_path):
     runs = Path(__file__).parents[2] / "results" / "runs"
-    for run in sorted(runs.glob("mnist-*"))[::6]:
+    for run in sorted(runs.glob("mnist-consistency-*"))[::4]:
         done = smoothcert("verify", run, cwd=tmp_path)
         assert done.returncode == 0 and "without closing row" in done.stdout, done
     old = tmp_path / "old.jsonl"

@@ -15,6 +15,7 @@ from smoothcert.files.shown import shown
 from smoothcert.files.source import is_spec
 from smoothcert.interchange.foreign_model import open_model
 from smoothcert.models import build, frozen
+from smoothcert.models.network import declared
 from smoothcert.objectives import Charging, Denoising, Through
 from smoothcert.recipes import Recipe
 from smoothcert.training.finished_run import read_finished
@@ -66,7 +67,7 @@ def read_classifier(spec: str | os.PathLike[str], images: ImageSet) -> FrozenCla
         if not isinstance(opened.f, nn.Module):
             raise InputError(f"{name}: has no gradient, without which nothing can be learnt through it: name a network")
         found = FrozenClassifier(opened.f, opened.about["sha256"])
-    takes = getattr(found.f, "input_shape", None)
+    takes = declared(found.f).input_shape
     if takes is not None and tuple(takes) != images.shape:
         sizes = " but the images are ".join("×".join(map(str, size)) for size in (takes, images.shape))
         raise InputError(f"{name}: takes images of {sizes}")
