@@ -48,9 +48,7 @@ CIFAR10 = (
     Way("c-mse", "behind a denoiser, squared error", "5 epochs of `unet64`, one for all σ *", 126.1),
     Way("c-stab", "behind a denoiser, stability", "1 epoch of `unet64` for each σ *", 126.1),
     Way("c-ft", "fine-tuned", "2 epochs of `cifar10/consistency-fast` for each σ", 42.9),
-    Way(
-        "c-scratch", "trained under noise as long", "2 epochs of `cifar10/consistency-fast` for each σ *", 42.9
-    ),
+    Way("c-scratch", "trained under noise as long", "2 epochs of `cifar10/consistency-fast` for each σ *", 42.9),
     Way(
         "c-trained",
         "trained under noise",
