@@ -13,12 +13,14 @@ from smoothcert.certification.run import certify_images
 from smoothcert.data import load
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian, Laplace
-from smoothcert.procedures.certificate import ABSTAIN
+from smoothcert.procedures.certificate import ABSTAIN, conclude
+from smoothcert.procedures.evidence import Evidence
 from smoothcert.procedures.procedure import build
 from smoothcert.records.log import read_certification
 from smoothcert.records.selection import Selection
 from smoothcert.smoothed import drive as driver
 from smoothcert.smoothed.classifier import SmoothedClassifier
+from smoothcert.stats import least_n
 
 TEST = load("fake", "test")
 IMAGES, LABELS = TEST.batch(torch.arange(12))
@@ -33,6 +35,7 @@ KINDS = [
     ("curve", {"bound": "pair", "label_aware": True}),
     ("adaptive", {}),
     ("adaptive", {"bound": "pair", "label_aware": True}),
+    ("paper", {"label_aware": True}),
 ]
 
 
@@ -94,6 +97,36 @@ def test_paper_and_curve_certify_the_same_radii_where_votes_tell():
     assert sum(c.votes for c in curve.values()) < sum(c.votes for c in paper.values())
 
 
+def test_label_aware_paper_skips_what_counts_nothing_and_changes_nothing_else():
+    g, labels = SmoothedClassifier(f, NOISE, 10), LABELS.clone()
+    labels[::3] = (labels[::3] + 1) % 10  # images that are classified wrongly
+    asked = [driver.Image(IMAGES[i], i, int(labels[i])) for i in range(12)]
+    paper, aware = (
+        {image.index: c for image, c, _ in g.certificates(of(kind), asked)} for kind in (KINDS[0], KINDS[-1])
+    )
+    skipped = 0
+    for i, plain in paper.items():
+        assert aware[i].selection == plain.selection and aware[i].follows
+        if plain.guess == labels[i]:
+            assert (aware[i].label, aware[i].radius, aware[i].estimation) == (
+                plain.label,
+                plain.radius,
+                plain.estimation,
+            )
+        else:
+            assert (aware[i].label, aware[i].radius, aware[i].n) == (ABSTAIN, 0.0, least_n(plain.alpha))
+            skipped += 1
+    assert skipped >= 4 and any(not c.abstained for c in aware.values())
+
+
+def test_votes_that_were_skipped_certify_nothing_however_they_fall():
+    procedure = of(KINDS[-1])
+    wrong = Evidence((0, 20, *[0] * 8), given=0)
+    unanimous = (procedure.next(wrong).stop, *[0] * 9)
+    assert of(KINDS[0]).radius(Evidence((20, *[0] * 9)).looked(unanimous)) is not None  # they would have been enough
+    assert conclude(procedure, wrong.looked(unanimous)).abstained
+
+
 def run(log, kind, stop_after=None):
     procedure, rows = of(kind), []
     g = SmoothedClassifier(f, NOISE, 10)
@@ -104,7 +137,7 @@ def run(log, kind, stop_after=None):
     return sorted(({k: v for k, v in row.items() if k != "seconds"} for row in rows), key=lambda row: row["index"])
 
 
-@pytest.mark.parametrize("kind", KINDS[1:5], ids=str)
+@pytest.mark.parametrize("kind", [*KINDS[1:5], KINDS[-1]], ids=str)
 def test_logs_go_on_after_an_interruption_and_never_mix(tmp_path, kind):
     whole = run(tmp_path / "whole.jsonl", kind)
     assert [row["index"] for row in whole] == list(range(0, 40, 4))
@@ -142,7 +175,6 @@ def test_what_is_not_proved_is_refused():
     for name, noise, options, said in [
         ("curve", Laplace(1.0), {"bound": "pair"}, "Gaussian noise only"),
         ("paper", NOISE, {"radii": (1.0,)}, "as published"),
-        ("paper", NOISE, {"label_aware": True}, "as published"),
         ("paper", Laplace(1.0), {"bound": "pair"}, "Gaussian noise only"),
         ("paper", NOISE, {"bound": "triple"}, "single or pair"),
         ("curves", NOISE, {}, "did you mean curve"),

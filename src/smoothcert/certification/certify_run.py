@@ -93,7 +93,8 @@ def certify_run(
         procedure: who decides how many votes an image gets; "paper" is CERTIFY of Cohen et al. (2019)
         bound: "pair" also bounds the second class, under Gaussian noise
         radii: the grid of "curve" and "adaptive"
-        label_aware: "curve", "adaptive" and a budget judge the image's label instead of a guess
+        label_aware: judge the image's label instead of a guess; "paper" then skips images that the n0 votes get wrong,
+            which changes neither certified accuracy nor average radius
         budget: votes for all selected images together: n0 of each decide how many of the rest it gets, at most n
         every: certify every k-th image
         start: first image

@@ -43,9 +43,14 @@ class Evidence:
     """the class to judge where the image's label names it (label-aware), instead of the selection votes"""
 
     @property
+    def choice(self) -> int:
+        """The class that most selection votes are for."""
+        return int(np.argmax(self.selection))
+
+    @property
     def judged(self) -> int:
         """The class whose votes are counted: fixed without the estimation votes, or no bound would hold."""
-        return int(np.argmax(self.selection)) if self.given is None else self.given
+        return self.choice if self.given is None else self.given
 
     @property
     def pilot_errors(self) -> int:

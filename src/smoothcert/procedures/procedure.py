@@ -73,9 +73,9 @@ def build(
     """
     require_drawable(n)
     if name == "paper":
-        if radii is not None or label_aware:
-            raise InputError("paper is CERTIFY as published: a grid of radii or the label has no place in it")
-        return Fixed(noise, n0, n, alpha, bound_of(bound))
+        if radii is not None:
+            raise InputError("paper is CERTIFY as published: a grid of radii has no place in it")
+        return Fixed(noise, n0, n, alpha, bound_of(bound), label_aware)
     if name not in PROCEDURES:
         raise InputError(f"unknown procedure {name!r}{did_you_mean(name, PROCEDURES)}")
     grid = default_radii(noise, n, alpha) if radii is None else tuple(map(float, radii))

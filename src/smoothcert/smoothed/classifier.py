@@ -192,7 +192,7 @@ class SmoothedClassifier:
             procedure: CERTIFY ("paper"), "curve", "adaptive", or an object of one's own, which then decides alone
             bound: "single" bounds p_A, "pair" also the class behind it
             radii: the radii that "curve" and "adaptive" decide about
-            label: this class is judged instead of a guess, with fewer votes ("curve", "adaptive")
+            label: this class is judged instead of a guess, with fewer votes
 
         Returns:
             the certificate, with all that it was computed from
