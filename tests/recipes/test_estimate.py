@@ -41,7 +41,9 @@ def test_passes_are_those_of_each_epoch_by_itself(name: str) -> None:
     recipe = RECIPES[name]
     epochs = (replace(recipe, objective=recipe.objective.at(e)) for e in range(recipe.epochs))
     own = sum(map(passes_per_image, epochs)) * networks_in(recipe.model) * (recipe.fraction or 1)
-    assert training_passes(recipe) - own == (0 if recipe.first is None else training_passes(_first(name)))
+    first = 0 if recipe.first is None else training_passes(_first(name))
+    before = 0 if recipe.init is None else training_passes(find_recipe(recipe.init.name))
+    assert training_passes(recipe) - own == first + before
 
 
 def _first(name: str) -> Recipe:

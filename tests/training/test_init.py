@@ -15,6 +15,7 @@ from smoothcert.errors import InputError
 from smoothcert.interchange.weights import digest, load_weights, save_weights
 from smoothcert.models import build
 from smoothcert.recipes import Init, find_recipe, from_dict, override, to_dict
+from smoothcert.recipes.estimate import training_passes
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.training import loop
 from smoothcert.training.build_network import build_network
@@ -184,3 +185,23 @@ def test_a_denoiser_starts_from_given_weights_too(tmp_path: Path) -> None:
     assert further.recipe.init is not None and further.recipe.init.name == "one"
     with pytest.raises(InputError, match="unet8"):
         train(override(recipe, ["model=unet8"]), tmp_path / "three", init=begun, device="cpu").finish()
+
+
+def test_a_recipe_may_ask_for_a_run_and_counts_its_passes(tmp_path: Path, base: Path) -> None:
+    asks = replace(SHORT, init=Init("mnist/gaussian/0.50", passes=90.0))
+    assert training_passes(asks) == training_passes(SHORT) + 90
+    with pytest.raises(InputError, match=r"the weights of a run \(mnist/gaussian/0\.50\): name those with --init"):
+        train(asks, tmp_path / "none", device="cpu").finish()
+    assert not (tmp_path / "none").exists()
+    begun = train(SHORT, tmp_path / "begun", device="cpu").finish()
+    run = train(asks, tmp_path / "run", init=begun, device="cpu").finish()
+    assert run.recipe.init == Init(
+        "begun", digest(load_weights(RunFolder(begun.folder).model)[0]), training_passes(SHORT)
+    )
+    assert training_passes(run.recipe) == 2 * training_passes(SHORT)
+    unknown = train(asks, tmp_path / "unknown", init=base, device="cpu").finish()  # of weights that tell no recipe
+    assert unknown.recipe.init is not None and unknown.recipe.init.passes is None
+    with pytest.raises(InputError, match="how long the weights of base0 were trained is not known"):
+        training_passes(unknown.recipe)
+    with pytest.raises(InputError, match="passes must be a number"):
+        Init("a", passes=-1.0)

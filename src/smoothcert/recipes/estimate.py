@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from smoothcert.errors import InputError
 from smoothcert.recipes.certification import Certification
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.unopened import Unopened
@@ -71,18 +72,24 @@ def networks_in(model: str) -> int:
 def training_passes(recipe: Recipe) -> float:
     """Forward-backward passes of single networks that an image goes through in the whole training.
 
-    An attack counts from its `start` on. The training of a first network counts, whether it was done before or not;
-    votes on training images, its own or a sampler's, do not: they are forward only.
+    An attack counts from its `start` on. The training of a first network counts, whether it was done before or not, and
+    so does that of the weights it starts from: InputError where it is not known. Votes on training images, its own or a
+    sampler's, do not count: they are forward only.
 
     >>> from smoothcert.recipes import find_recipe
     >>> training_passes(find_recipe("mnist/consistency/0.50")), training_passes(find_recipe("mnist/cat-rs/0.50"))
     (180, 3750)
     """
-    if recipe.first is None:
-        return _own_passes(recipe)
-    from smoothcert.recipes.recipe_of_first import recipe_of_first
+    passes = _own_passes(recipe)
+    if recipe.first is not None:
+        from smoothcert.recipes.recipe_of_first import recipe_of_first
 
-    return _own_passes(recipe) + _own_passes(recipe_of_first(recipe, recipe.first))
+        passes += _own_passes(recipe_of_first(recipe, recipe.first))
+    if recipe.init is None:
+        return passes
+    if recipe.init.passes is None:
+        raise InputError(f"how long the weights of {recipe.init.name} were trained is not known")
+    return passes + recipe.init.passes
 
 
 def _own_passes(recipe: Recipe) -> float:

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from smoothcert.errors import InputError
 from smoothcert.files.source import is_spec
 from smoothcert.interchange.foreign_checkpoint import fill_factory, import_checkpoint
-from smoothcert.recipes import Init, Recipe
+from smoothcert.recipes import Init, Recipe, from_dict
+from smoothcert.recipes.estimate import training_passes
 from smoothcert.training.build_network import build_network
 from smoothcert.training.finished_run import FinishedRun, read_finished
 
@@ -25,12 +26,14 @@ class Start:
 
     def of(self, recipe: Recipe) -> Recipe:
         """The recipe that starts from these weights; InputError where it names others."""
-        if recipe.init is not None and recipe.init.sha256 != self.init.sha256:
+        if recipe.init is None or recipe.init.sha256 is None:
+            return replace(recipe, init=self.init)
+        if recipe.init.sha256 != self.init.sha256:
             raise InputError(
                 f"--init: the recipe starts from {recipe.init.name} (sha256 {recipe.init.sha256[:12]}…), and these are "
-                f"other weights (sha256 {self.init.sha256[:12]}…)"
+                f"other weights (sha256 {f'{self.init.sha256}'[:12]}…)"
             )
-        return replace(recipe, init=recipe.init or self.init)
+        return recipe
 
 
 def read_start(path: Path, recipe: Recipe, num_classes: int, channels: int = 1) -> Start:
@@ -44,12 +47,20 @@ def read_start(path: Path, recipe: Recipe, num_classes: int, channels: int = 1) 
         run = read_finished(path)
         _require_fit(run, recipe, num_classes)
         f = build_network(recipe, num_classes, channels)
-        return Start(Init(name, run.sha256), _filled(path, recipe, f, run.weights))
+        return Start(Init(name, run.sha256, _passes(run)), _filled(path, recipe, f, run.weights))
     if is_spec(recipe.model):
         foreign = fill_factory(path, recipe.model, build_network(recipe, num_classes, channels))
     else:
         foreign = import_checkpoint(path, recipe.model, num_classes, recipe.normalization)
     return Start(Init(name, foreign.about["sha256"]), foreign.f.state_dict())
+
+
+def _passes(run: FinishedRun) -> float | None:
+    """None for a model that does not say how it was trained."""
+    try:
+        return float(training_passes(from_dict(run.about["recipe"])))
+    except (InputError, KeyError):
+        return None
 
 
 def _is_ours(path: Path) -> bool:
