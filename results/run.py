@@ -20,7 +20,7 @@ from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
 from smoothcert.errors import InputError
 from smoothcert.paper import Row, published
 from smoothcert.recipes import Recipe, printed_rows, real_name
-from smoothcert.recipes.estimate import passes_per_image
+from smoothcert.recipes.estimate import training_passes
 from smoothcert.records.log import missing, read_certification
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.training_log import read_training_log
@@ -65,14 +65,19 @@ class Run:
 
     @property
     def minutes(self) -> float:
-        """By the median epoch: others may have been interrupted or disturbed."""
-        spent = training_cost(read_training_log(RunFolder(self.folder).training_log))
-        return spent.epochs * spent.epoch_seconds / 60
+        """By the median epoch: others may have been disturbed. Those of the run that it started from count too."""
+        return sum(_minutes(folder) for folder in (self.folder, *self._before))
+
+    @property
+    def _before(self) -> Iterator[Path]:
+        """The folder of the published run whose weights it started from, if it did."""
+        if self.recipe.init is not None:
+            yield self.folder.parent / self.recipe.init.name
 
     @property
     def passes(self) -> int:
         """Forward-backward passes an image of the training set went through."""
-        return self.recipe.epochs * passes_per_image(self.recipe)
+        return round(training_passes(self.recipe))
 
     @cached_property
     def acr(self) -> Cell:
@@ -124,9 +129,14 @@ class Run:
         return self._row(MAIN_TABLE[self.data])
 
     def _row(self, table: int) -> Row:
-        twin = re.sub("-(fast|short)/", "/", self.recipe_name).replace("/best/", "/consistency/")
+        twin = re.sub("-(fast|onward|short)/", "/", self.recipe_name).replace("/best/", "/consistency/")
         (row,) = (row for row in printed_rows(twin) if row.table == table)
         return row
+
+
+def _minutes(folder: Path) -> float:
+    spent = training_cost(read_training_log(RunFolder(folder).training_log))
+    return spent.epochs * spent.epoch_seconds / 60
 
 
 def _as_log(recipe: str) -> Results:

@@ -21,13 +21,16 @@ TITLES = {
     "gaussian-fast": "Gaussian, fast",
     "stability-fast": "Stability, fast",
     "consistency-fast": "Consistency, fast",
+    "gaussian-onward": "Gaussian, onward",
+    "stability-onward": "Stability, onward",
+    "consistency-onward": "Consistency, onward",
     "best": "Consistency, best",
     "macer": "MACER, short",
     "smoothadv-short": "SmoothAdv, short",
     "smoothadv+consistency-short": "SmoothAdv + Consistency, short",
 }
 CHEAP = ("gaussian", "stability", "consistency")
-FAST = ("gaussian-fast", "stability-fast", "consistency-fast")
+FAST = tuple(f"{method}-{how}" for method in CHEAP for how in ("fast", "onward"))
 DEAR = ("macer", "smoothadv-short", "smoothadv+consistency-short")
 _WORDS = ("σ", "method", "difference", "seed", "verdict", "way", "training")  # columns that hold no number to line up
 

@@ -11,7 +11,7 @@ from smoothcert.analysis.leaderboard_table import as_dict, blocks, footnotes, ma
 from smoothcert.errors import InputError
 from smoothcert.noise import Gaussian
 from smoothcert.paper import published
-from smoothcert.recipes import find_recipe, to_dict
+from smoothcert.recipes import Init, find_recipe, to_dict
 from smoothcert.recipes.reduced import reduced_recipe
 from smoothcert.records.header import header_of
 from smoothcert.stats import lower_bound
@@ -208,6 +208,13 @@ def test_an_f_of_parts_costs_what_all_parts_cost():
     assert (board.places[0].passes, board.places[0].passes_per_vote) == (90 + 180, 2)
     unknown = model | {"parts": [*parts, {"role": "denoiser"}]}
     assert leaderboard([mnist_log("three", model=unknown)], published=False)[0].places[0].passes is None
+
+
+def test_weights_that_a_training_started_from_cost_what_they_cost():
+    recipe = find_recipe("mnist/consistency/0.50")
+    for passes, expected in ((90.0, 270), (None, None)):
+        made = mnist_log("tuned", replace(recipe, init=Init("gaussian", "0" * 64, passes)))
+        assert leaderboard([made], published=False)[0].places[0].passes == expected
 
 
 def test_a_fraction_of_the_images_is_a_fraction_of_the_passes():

@@ -228,10 +228,13 @@ def _reductions(results: Results) -> Iterator[str]:
 
 
 def _minutes(results: Results) -> float | None:
-    """Of the training whose folder the log lies in, by its median epoch, as others may have been disturbed."""
-    folder = RunFolder((results.path or Path()).parent)
+    """Of the training whose folder the log lies in, by its median epoch, as others may have been disturbed.
+
+    None where it started from the weights of another one, which lies elsewhere.
+    """
+    folder, recipe = RunFolder((results.path or Path()).parent), results.header.recipe
     try:
-        if results.path is None or folder.read_recipe() != results.header.recipe:
+        if results.path is None or recipe is None or recipe.init is not None or folder.read_recipe() != recipe:
             return None
         rows = read_training_log(folder.training_log)
         spent = training_cost(rows) if rows else None
