@@ -150,6 +150,17 @@ def test_attack_and_loss_share_their_draws_and_the_clean_view_is_attacked_too() 
     assert torch.equal(objective.views(f, X, Y, draw()).clean, X + 0.25)
 
 
+@pytest.mark.parametrize("views", [1, 2, 3])
+def test_an_attack_that_asks_for_fewer_views_climbs_under_the_first_of_the_draws(views: int) -> None:
+    f, x = small_network().eval().double(), X.double()
+    delta = Objective(Gaussian(0.5), (CrossEntropy(),), 3).views(f, x, Y, draw()).noisy - x
+    objective = Objective(Gaussian(0.5), (CrossEntropy(),), 3, PGD(0.5, 2, views=views))
+    moved = objective.views(f, x, Y, draw()).noisy - delta
+    expected = PGD(0.5, 2)(lambda x_adv: torch.stack([f(x_adv + d) for d in delta[:views]]), x, Y)
+    torch.testing.assert_close(moved, expected.expand_as(moved), rtol=1e-9, atol=1e-9)
+    assert (expected - x).flatten(1).norm(dim=1).min() > 0.1
+
+
 @pytest.mark.parametrize("damping", ["none", "image", "batch"])
 def test_shares_of_a_step_are_attacked_as_the_whole_is(damping: str) -> None:
     """A network so confident that the damping by the batch is felt: two processes must take it from the whole step."""
@@ -353,6 +364,10 @@ def test_what_makes_no_sense_is_refused_in_one_line() -> None:
     ]:
         with pytest.raises(InputError, match=message):
             Objective(Gaussian(0.5), terms, m)
+    with pytest.raises(InputError, match="the attack asks for 3 noisy views of m=2"):
+        Objective(Gaussian(0.5), (CrossEntropy(),), 2, PGD(0.5, 2, views=3))
+    with pytest.raises(InputError, match="views must be at least 1"):
+        PGD(0.5, 2, views=0)
 
 
 def test_choosing_an_objective_does_not_wait_for_torch() -> None:

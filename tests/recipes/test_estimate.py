@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from smoothcert.attacks import PGD
 from smoothcert.recipes import RECIPES, Recipe, certification_of, find_recipe
 from smoothcert.recipes.estimate import MILLISECONDS, estimate, networks_in, passes_per_image, training_passes
 
@@ -34,6 +35,13 @@ def test_an_attack_counts_from_its_start() -> None:
     assert passes_per_image(recipe) == 4 * (1 + 3) and training_passes(recipe) == 150 * 4 + 90 * 4 * 3
     assert estimate(recipe, certification_of("cifar10")).passes == 50_000 * training_passes(recipe)
     assert training_passes(replace(recipe, epochs=10)) == 10 * 4
+
+
+def test_an_attack_that_is_shown_fewer_views_costs_as_many() -> None:
+    recipe = find_recipe("mnist/consistency-fast/1.00")
+    assert passes_per_image(recipe) == 4 + 4
+    objective = replace(recipe.objective, attack=PGD(1.5, steps=3, views=1))
+    assert passes_per_image(replace(recipe, objective=objective)) == 4 + 3
 
 
 @pytest.mark.parametrize("name", RECIPES)

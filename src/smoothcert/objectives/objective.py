@@ -117,6 +117,8 @@ class Objective:
             raise InputError(
                 "an objective takes each kind of term once: add up their weights, or rename one of your own"
             )
+        if self.attacked_views > self.m:
+            raise InputError(f"the attack asks for {self.attacked_views} noisy views of m={self.m}")
         for term in self.terms:
             name = type(term).__name__
             if self.m < declared(term).least_m:
@@ -125,6 +127,11 @@ class Objective:
             fits = isinstance(self.noise, AnyGaussian) and self.noise.sigma == sigma
             if sigma is not None and not fits:
                 raise InputError(f"{name}(sigma={sigma}) needs the noise Gaussian({sigma}), not {self.noise}")
+
+    @property
+    def attacked_views(self) -> int:
+        """How many of the m views an attack is shown; 0 where there is none."""
+        return 0 if self.attack is None else declared(self.attack).views or self.m
 
     @property
     def wants_clean(self) -> bool:
@@ -234,7 +241,8 @@ class Objective:
                 if declared(self.attack).moves_noise:
                     delta = cast(NoiseAttack, self.attack)(g, x, y, delta)
                 else:
-                    x_hat = cast(Attack, self.attack)(lambda x_adv: g(delta + x_adv), x, y, batch=total)
+                    seen = delta[: self.attacked_views]
+                    x_hat = cast(Attack, self.attack)(lambda x_adv: g(seen + x_adv), x, y, batch=total)
         if looking:
             look = Look(g, x, x_hat, y, delta, votes, generator, (start, total))
             with eval_mode(f):

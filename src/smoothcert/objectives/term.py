@@ -37,6 +37,8 @@ class Declared:
     """it needs the votes of a first network on the images"""
     moves_noise: bool = False
     """of an attack: it moves the draws, not the image"""
+    views: int | None = None
+    """of an attack that moves the image: it is shown only so many of the m draws; None: all of them"""
     knobs: tuple[str, ...] = ()
     """what one has to choose for it (default: all its fields); `m` is the objective's"""
 

@@ -45,7 +45,8 @@ class Estimate:
 
 
 def passes_per_image(recipe: Recipe) -> int:
-    """Forward-backward passes an epoch: m views and the clean one where it is wanted, T·m before them in an attack.
+    """Forward-backward passes an epoch: m views and the clean one where it is wanted, T·m before them in an attack, or
+    T times the views that it is shown.
 
     A term that looks elsewhere adds m views there, and T·m in the attack that finds them.
 
@@ -54,9 +55,14 @@ def passes_per_image(recipe: Recipe) -> int:
     (1, 44)
     """
     objective = recipe.objective
-    passes = objective.m * (1 + getattr(objective.attack, "steps", 0)) + objective.wants_clean
+    passes = objective.m + _attack_passes(recipe) + objective.wants_clean
     looking = [term for term in objective.terms if hasattr(term, "elsewhere")]
     return passes + sum(objective.m * (1 + getattr(term, "steps", 0)) for term in looking)
+
+
+def _attack_passes(recipe: Recipe) -> int:
+    attack = recipe.objective.attack
+    return (getattr(attack, "views", None) or recipe.objective.m) * getattr(attack, "steps", 0)
 
 
 def networks_in(model: str) -> int:
@@ -95,7 +101,7 @@ def training_passes(recipe: Recipe) -> float:
 def _own_passes(recipe: Recipe) -> float:
     attack = recipe.objective.attack
     unattacked = min(recipe.epochs, getattr(attack, "start", 0))
-    spared = unattacked * recipe.objective.m * getattr(attack, "steps", 0)
+    spared = unattacked * _attack_passes(recipe)
     return (recipe.epochs * passes_per_image(recipe) - spared) * networks_in(recipe.model) * (recipe.fraction or 1)
 
 
