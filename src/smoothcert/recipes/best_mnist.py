@@ -1,8 +1,8 @@
 """The highest average radius on MNIST that we know how to train for no more than the paper's Consistency costs.
 
-One step of SmoothAdv's attack and Consistency, as in `consistency-fast`, with two changes that paid in trials on training
-images put aside (docs/training.md): the attack is shown one view of four, which leaves more epochs for the same passes,
-and Muon steps the matrices. 35 epochs of five passes are 175, where the paper's Consistency has 180.
+One step of SmoothAdv's attack and Consistency, as in `consistency-fast`, with two changes that paid in trials on
+training images put aside (docs/training.md): the attack is shown one view of four, which leaves more epochs for the
+same passes, and Muon steps the matrices. 35 epochs of five passes are 175, where the paper's Consistency has 180.
 """
 
 from smoothcert.attacks import PGD
