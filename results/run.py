@@ -19,7 +19,7 @@ from smoothcert.analysis.training_cost import training_cost
 from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
 from smoothcert.errors import InputError
 from smoothcert.paper import Row, published
-from smoothcert.recipes import Recipe, printed_rows, real_name
+from smoothcert.recipes import Init, Recipe, printed_rows, real_name
 from smoothcert.recipes.estimate import training_passes
 from smoothcert.records.log import missing, read_certification
 from smoothcert.records.run_folder import RunFolder
@@ -66,13 +66,17 @@ class Run:
     @property
     def minutes(self) -> float:
         """By the median epoch: others may have been disturbed. Those of the run that it started from count too."""
-        return sum(_minutes(folder) for folder in (self.folder, *self._before))
+        spent = training_cost(read_training_log(RunFolder(self.folder).training_log))
+        before = 0.0 if self.recipe.init is None else self._started_from(self.recipe.init).minutes
+        return before + spent.epochs * spent.epoch_seconds / 60
 
-    @property
-    def _before(self) -> Iterator[Path]:
-        """The folder of the published run whose weights it started from, if it did."""
-        if self.recipe.init is not None:
-            yield self.folder.parent / self.recipe.init.name
+    def _started_from(self, init: Init) -> Run:
+        """The published run that has these weights."""
+        found = run_in(self.folder.parent / init.name)
+        model = found.results.header.model
+        if model is None or model.sha256 != init.sha256:
+            raise InputError(f"{self.folder}: started from other weights than {found.folder} has: publish those too")
+        return found
 
     @property
     def passes(self) -> int:
@@ -117,10 +121,8 @@ class Run:
 
     def minus(self, other: Run) -> tuple[float, float]:
         """This ACR minus the other's, image by image, with standard error; on all images where both have rough logs."""
-        if self.rough is None and other.rough is None:
-            return paired_difference(self.results, other.results)
         if self.rough is None or other.rough is None:
-            raise InputError(f"{self.folder} or {other.folder} has no {ALL_IMAGES}.gz, the other one has")
+            return paired_difference(self.results, other.results)
         return difference_by_rough_logs(self.results, self.rough, other.results, other.rough)
 
     @property
@@ -134,11 +136,6 @@ class Run:
         return row
 
 
-def _minutes(folder: Path) -> float:
-    spent = training_cost(read_training_log(RunFolder(folder).training_log))
-    return spent.epochs * spent.epoch_seconds / 60
-
-
 def _as_log(recipe: str) -> Results:
     """The authors' mean over seeds as if it were one log."""
     log = published(recipe)
@@ -147,15 +144,18 @@ def _as_log(recipe: str) -> Results:
     return Results(recipe, log.index, log.label, log.label, log.contribution, np.ones(len(log.index), bool))
 
 
+def run_in(folder: Path) -> Run:
+    name = re.fullmatch(r"([a-z0-9]+(?:-resnet20)?)-([a-z+-]+)-([\d.]+)(?:-reduced[\d.]+)?-seed(\d+)", folder.name)
+    if name is None:
+        raise InputError(f"{folder}: the name of a published run is DATA-METHOD-σ-seedN")
+    return Run(folder, name[1], name[2], float(name[3]), int(name[4]))
+
+
 def find_runs(folder: Path) -> list[Run]:
-    runs = []
-    for path in sorted(folder.iterdir()):
-        name = re.fullmatch(r"([a-z0-9]+(?:-resnet20)?)-([a-z+-]+)-([\d.]+)(?:-reduced[\d.]+)?-seed(\d+)", path.name)
-        if name is None:
-            raise InputError(f"{path}: the name of a published run is DATA-METHOD-σ-seedN")
-        runs.append(Run(path, name[1], name[2], float(name[3]), int(name[4])))
-        if gap := missing(read_certification(runs[-1].log)):  # which also holds it against its closing row
-            raise InputError(f"{runs[-1].log}: {len(gap)} selected images are missing")
+    runs = [run_in(path) for path in sorted(folder.iterdir())]
+    for run in runs:
+        if gap := missing(read_certification(run.log)):  # which also holds it against its closing row
+            raise InputError(f"{run.log}: {len(gap)} selected images are missing")
     return runs
 
 

@@ -212,8 +212,8 @@ def test_an_f_of_parts_costs_what_all_parts_cost():
 
 def test_weights_that_a_training_started_from_cost_what_they_cost():
     recipe = find_recipe("mnist/consistency/0.50")
-    for passes, expected in ((90.0, 270), (None, None)):
-        made = mnist_log("tuned", replace(recipe, init=Init("gaussian", "0" * 64, passes)))
+    for start, expected in (("mnist/gaussian/0.50", 270), (None, None)):
+        made = mnist_log("tuned", replace(recipe, starts_from=start, init=Init("gaussian", "0" * 64)))
         assert leaderboard([made], published=False)[0].places[0].passes == expected
 
 

@@ -50,7 +50,7 @@ def test_passes_are_those_of_each_epoch_by_itself(name: str) -> None:
     epochs = (replace(recipe, objective=recipe.objective.at(e)) for e in range(recipe.epochs))
     own = sum(map(passes_per_image, epochs)) * networks_in(recipe.model) * (recipe.fraction or 1)
     first = 0 if recipe.first is None else training_passes(_first(name))
-    before = 0 if recipe.init is None else training_passes(find_recipe(recipe.init.name))
+    before = 0 if recipe.starts_from is None else training_passes(find_recipe(recipe.starts_from))
     assert training_passes(recipe) - own == first + before
 
 

@@ -66,7 +66,7 @@ def test_a_row_trains_one_step_and_certifies_two_images_with_a_stand_in_for_deep
     first = row.first and replace(row.first, votes=4, scale=1 / 150)  # one epoch of it
     if first and row.model != "lenet":
         first = replace(first, recipe="cifar10-resnet20/gaussian/0.50")
-    recipe = replace(row, model=small, epochs=1, batch=2, split_batch=False, first=first, init=None)
+    recipe = replace(row, model=small, epochs=1, batch=2, split_batch=False, first=first, starts_from=None)
     train_and_certify(recipe, random_images(shape, 2), tmp_path, n0=4)
 
 

@@ -14,7 +14,7 @@ from tests.training.test_loop import CPU, RECIPE, TEST, TRAIN
 from smoothcert.errors import InputError
 from smoothcert.interchange.weights import digest, load_weights, save_weights
 from smoothcert.models import build
-from smoothcert.recipes import Init, find_recipe, from_dict, override, to_dict
+from smoothcert.recipes import RECIPES, FirstNetwork, Init, find_recipe, from_dict, override, to_dict
 from smoothcert.recipes.estimate import training_passes
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.training import loop
@@ -187,21 +187,35 @@ def test_a_denoiser_starts_from_given_weights_too(tmp_path: Path) -> None:
         train(override(recipe, ["model=unet8"]), tmp_path / "three", init=begun, device="cpu").finish()
 
 
-def test_a_recipe_may_ask_for_a_run_and_counts_its_passes(tmp_path: Path, base: Path) -> None:
-    asks = replace(SHORT, init=Init("mnist/gaussian/0.50", passes=90.0))
-    assert training_passes(asks) == training_passes(SHORT) + 90
-    with pytest.raises(InputError, match=r"the weights of a run \(mnist/gaussian/0\.50\): name those with --init"):
+def test_a_recipe_may_ask_for_a_run_of_another_one(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RECIPES, "fake/first", SHORT)
+    asks = replace(SHORT, lr=0.005, starts_from="fake/first")
+    assert training_passes(asks) == 2 * training_passes(SHORT)
+    with pytest.raises(InputError, match="starts from a run of fake/first: train that first, then name its folder"):
         train(asks, tmp_path / "none", device="cpu").finish()
     assert not (tmp_path / "none").exists()
-    begun = train(SHORT, tmp_path / "begun", device="cpu").finish()
+    begun = train(SHORT, tmp_path / "begun", seed=3, device="cpu").finish()
     run = train(asks, tmp_path / "run", init=begun, device="cpu").finish()
-    assert run.recipe.init == Init(
-        "begun", digest(load_weights(RunFolder(begun.folder).model)[0]), training_passes(SHORT)
-    )
+    assert run.recipe.init == Init("begun", digest(load_weights(RunFolder(begun.folder).model)[0]))
     assert training_passes(run.recipe) == 2 * training_passes(SHORT)
-    unknown = train(asks, tmp_path / "unknown", init=base, device="cpu").finish()  # of weights that tell no recipe
-    assert unknown.recipe.init is not None and unknown.recipe.init.passes is None
+    assert from_dict(to_dict(run.recipe)) == run.recipe
+    train(asks, tmp_path / "run", init=begun, device="cpu").finish()  # called again, it is done
+    other = train(replace(SHORT, momentum=0.5), tmp_path / "other", device="cpu").finish()
+    for wrong in (base, other.folder):  # weights that tell no recipe, and those of another
+        with pytest.raises(InputError, match="the recipe starts from a run of fake/first, and this is of another one"):
+            train(asks, tmp_path / "none", init=wrong, device="cpu").finish()
+    torch.save(build("lenet", 10).state_dict(), tmp_path / "f.pth")
+    with pytest.raises(InputError, match="and this is none of ours"):
+        train(asks, tmp_path / "none", init=tmp_path / "f.pth", device="cpu").finish()
+
+
+def test_how_long_given_weights_were_trained_is_not_known(tmp_path: Path, base: Path) -> None:
+    run = train(SHORT, tmp_path / "run", init=base, device="cpu").finish()
     with pytest.raises(InputError, match="how long the weights of base0 were trained is not known"):
-        training_passes(unknown.recipe)
-    with pytest.raises(InputError, match="passes must be a number"):
-        Init("a", passes=-1.0)
+        training_passes(run.recipe)
+
+
+def test_a_first_network_starts_anew() -> None:
+    asks = replace(find_recipe("cifar10/cat-rs/0.25"), first=FirstNetwork("cifar10/gaussian-onward/0.25"))
+    with pytest.raises(InputError, match="starts from a run of another: name one that starts anew"):
+        training_passes(asks)

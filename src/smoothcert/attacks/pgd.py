@@ -35,7 +35,7 @@ class PGD:
         warmup: epochs over which ε rises linearly to its full length; 1 is none
         project_first: project to the ball, then clamp, as Jeong & Shin's code does; Salman's own clamps first
         damping: c is 0 ("none"), 1e-8 ("image") or 1e-8 B ("batch")
-        views: climb the loss under so many of the m draws, for so much of the cost; None: under all of them
+        views: v, climb the loss under v of the m draws, T·v passes instead of T·m; None: under all of them
 
     Example:
         >>> import torch
@@ -59,8 +59,6 @@ class PGD:
         if self.damping not in DAMPINGS:
             hint = did_you_mean(self.damping[:80], DAMPINGS)
             raise InputError(f"PGD: damping must be {' or '.join(DAMPINGS)}, not {shown(self.damping)}{hint}")
-        if self.views is not None and self.views < 1:
-            raise InputError(f"PGD: views must be at least 1, not {self.views}")
 
     def at(self, epoch: int) -> PGD:
         """The attack as it is in that epoch of its warm-up."""

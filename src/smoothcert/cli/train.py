@@ -44,7 +44,7 @@ class Train:
         recipe = self.variant.of(find_recipe(self.recipe))
         is_file = self.recipe.endswith((".json", ".toml"))
         name = Path(self.recipe).stem if is_file else real_name(self.recipe)
-        begun = f"-from-{self.init.resolve().name}" if self.init else ""
+        begun = f"-from-{self.init.resolve().name}" if self.init and recipe.starts_from is None else ""
         folder = self.out or Path("runs") / (self.variant.run_name(name, self.seed) + begun)
         given = {"init": self.init, "first": self.first, "classifier": self.classifier}
         run = shown(train(recipe, folder, seed=self.seed, **given, **self.machine.where()), folder.name, self.progress)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 from smoothcert.errors import InputError
+from smoothcert.files.shown import shown
 from smoothcert.noise import AnyGaussian, Noise
 from smoothcert.objectives.eval_mode import eval_mode
 from smoothcert.objectives.goal import Task
@@ -28,7 +29,7 @@ class Attack(Protocol):
     `g` gives for any x' the logits (m, B, K) of x' + δ_1, …, x' + δ_m: the noise is drawn once, and the terms
     charge under the same draws. The network behind it is in eval mode, and its weights ask for no gradient.
     `batch` is the number of images of the whole optimiser step, of which x may be a share; None: x is all of them.
-    It may declare `knobs`, as a term does.
+    It may declare `knobs`, as a term does, and `views`: it is then shown only so many of the m draws.
     """
 
     def __call__(
@@ -117,8 +118,9 @@ class Objective:
             raise InputError(
                 "an objective takes each kind of term once: add up their weights, or rename one of your own"
             )
-        if self.attacked_views > self.m:
-            raise InputError(f"the attack asks for {self.attacked_views} noisy views of m={self.m}")
+        views = declared(self.attack).views
+        if views is not None and (type(views) is not int or not 1 <= views <= self.m):
+            raise InputError(f"the attack's views must be a number from 1 to m={self.m}, not {shown(views)}")
         for term in self.terms:
             name = type(term).__name__
             if self.m < declared(term).least_m:
@@ -130,8 +132,9 @@ class Objective:
 
     @property
     def attacked_views(self) -> int:
-        """How many of the m views an attack is shown; 0 where there is none."""
-        return 0 if self.attack is None else declared(self.attack).views or self.m
+        """How many of the m views an attack is shown; 0 where there is none. One that moves the noise sees it all."""
+        about = declared(self.attack)
+        return 0 if self.attack is None else self.m if about.views is None or about.moves_noise else about.views
 
     @property
     def wants_clean(self) -> bool:

@@ -56,7 +56,7 @@ class Certificate:
 
     @property
     def selection(self) -> Counts:
-        """n₀ votes per class, which chose the guess; empty where the label was given"""
+        """n₀ votes per class, which chose the guess or planned n; empty where none were drawn"""
         return self.evidence.selection
 
     @property

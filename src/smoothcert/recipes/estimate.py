@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smoothcert.errors import InputError
 from smoothcert.recipes.certification import Certification
@@ -37,10 +37,10 @@ class Estimate:
     passes_per_image: int
     """of f, in an epoch with all attacks"""
     passes: int | None
-    """of single networks; not those of the first network"""
+    """of single networks; not those of the first network or of the run it starts from"""
     votes: int | None
     training_hours: float | None
-    """of the first network and of all votes on training images too, where there are any"""
+    """of the first network, the run it starts from and all votes on training images too, where there are any"""
     certification_hours: float | None
 
 
@@ -61,8 +61,8 @@ def passes_per_image(recipe: Recipe) -> int:
 
 
 def _attack_passes(recipe: Recipe) -> int:
-    attack = recipe.objective.attack
-    return (getattr(attack, "views", None) or recipe.objective.m) * getattr(attack, "steps", 0)
+    objective, steps = recipe.objective, getattr(recipe.objective.attack, "steps", 0)
+    return steps * getattr(objective, "attacked_views", objective.m)  # a denoiser's objective has none
 
 
 def networks_in(model: str) -> int:
@@ -91,11 +91,18 @@ def training_passes(recipe: Recipe) -> float:
         from smoothcert.recipes.recipe_of_first import recipe_of_first
 
         passes += _own_passes(recipe_of_first(recipe, recipe.first))
-    if recipe.init is None:
-        return passes
-    if recipe.init.passes is None:
+    if recipe.starts_from is not None:
+        passes += training_passes(_recipe_before(recipe))
+    elif recipe.init is not None:
         raise InputError(f"how long the weights of {recipe.init.name} were trained is not known")
-    return passes + recipe.init.passes
+    return passes
+
+
+def _recipe_before(recipe: Recipe) -> Recipe:
+    """The one whose run it starts from, on the same images."""
+    from smoothcert.recipes import find_recipe
+
+    return replace(find_recipe(recipe.starts_from or ""), data=recipe.data, fraction=recipe.fraction)
 
 
 def _own_passes(recipe: Recipe) -> float:
@@ -122,6 +129,8 @@ def estimate(recipe: Recipe, certification: Certification) -> Estimate:
         from smoothcert.recipes.recipe_of_first import recipe_of_first
 
         hours = _sum(hours, estimate(recipe_of_first(recipe, recipe.first), certification).training_hours)
+    if recipe.starts_from is not None:
+        hours = _sum(hours, estimate(_recipe_before(recipe), certification).training_hours)
     return Estimate(each, passes, votes, hours, _hours(votes, vote))
 
 

@@ -12,8 +12,6 @@ from dataclasses import replace
 
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import Consistency, CrossEntropy, Objective, Stability, Term
-from smoothcert.recipes.estimate import training_passes
-from smoothcert.recipes.init import Init
 from smoothcert.recipes.muon import Muon
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import Trapezoid
@@ -37,8 +35,7 @@ def wide(sigma: float, *terms: Term, m: int, epochs: int = 25, ramp: float = 12.
 
 def onward(sigma: float, *terms: Term, m: int, start: str) -> Recipe:
     """λ and η rise over the first third only: some consistency is there already."""
-    init = Init(start, passes=float(training_passes(RECIPES[start])))
-    return replace(wide(sigma, *terms, m=m, epochs=10, ramp=3.0, lr=0.06), init=init)
+    return replace(wide(sigma, *terms, m=m, epochs=10, ramp=3.0, lr=0.06), starts_from=start)
 
 
 # λ are the paper's best of each σ.

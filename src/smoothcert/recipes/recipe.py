@@ -56,6 +56,8 @@ class Recipe:
     """trained before this one; its votes on the training images are what some objectives ask for"""
     sampler: Sampler | None = None
     """leaves training images out or shows some more often; None: each epoch has every image once"""
+    starts_from: str | None = None
+    """name of the recipe a finished run of which has to be given as the weights to start from"""
     init: Init | None = None
     """the weights to start from: `train` fills it in from those it is given; None: the weights of the seed"""
     seed: int = 0
@@ -84,6 +86,8 @@ class Recipe:
             raise InputError(f"recipe: precision must be {' or '.join(PRECISIONS)}, not {shown(self.precision)}")
         if not isinstance(self.reduced, str | None):
             raise InputError(f"recipe: reduced must be a text, not {shown(self.reduced)}")
+        if not isinstance(self.starts_from, str | None):
+            raise InputError(f"recipe: starts_from must be the name of a recipe, not {shown(self.starts_from)}")
         if self._knows_its_wishes and self.objective.wants_votes and self.first is None:
             raise InputError("recipe: a term wants the votes of a first network: name its recipe, first.recipe")
         if self._knows_its_wishes and self.first is not None and not self.objective.wants_votes:

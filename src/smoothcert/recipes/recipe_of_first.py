@@ -18,6 +18,8 @@ def recipe_of_first(recipe: Recipe, first: FirstNetwork) -> Recipe:
         raise InputError(f"recipe.first: {error}") from None
     if named.first is not None:
         raise InputError(f"recipe.first: {first.recipe} has a first network of its own: name one that has none")
+    if named.starts_from is not None:
+        raise InputError(f"recipe.first: {first.recipe} starts from a run of another: name one that starts anew")
     if named.objective.noise is None or named.objective.task != "classify":
         raise InputError(f"recipe.first: {first.recipe} is no classifier that is trained under noise: name one")
     return reduced_recipe(replace(named, data=recipe.data, held_out=recipe.held_out, seed=recipe.seed), first.scale)

@@ -29,7 +29,11 @@ GLOSSARY: dict[str, tuple[str, str]] = {
         "stream, so the promise needs no assumption about rounding. It is about 8-bit images.",
     ),
     "alpha": ("α", "The probability, at most, that an image gets a wrong certificate."),
-    "n": ("votes n", "How many noisy copies of each image were classified to judge it; n₀ others chose the class."),
+    "n": (
+        "votes n",
+        "How many noisy copies of each image were classified to judge it; n₀ others chose the class. A label-aware "
+        "log skips images that these n₀ get wrong.",
+    ),
     "budget": (
         "votes",
         "How many noisy copies of all images together were classified at most. n₀ of each image chose its class and "

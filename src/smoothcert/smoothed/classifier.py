@@ -192,7 +192,8 @@ class SmoothedClassifier:
             procedure: CERTIFY ("paper"), "curve", "adaptive", or an object of one's own, which then decides alone
             bound: "single" bounds p_A, "pair" also the class behind it
             radii: the radii that "curve" and "adaptive" decide about
-            label: this class is judged instead of a guess, with fewer votes
+            label: this class is judged instead of a guess, with fewer votes; "paper" skips the image, which then
+                counts as abstained, where the n0 votes are for another class
 
         Returns:
             the certificate, with all that it was computed from

@@ -175,11 +175,13 @@ def train_on(
 
 def _require_given(recipe: Recipe, start: Start | None, first: FinishedRun | None) -> None:
     """The weights that the recipe names were given, and no others."""
-    wanted, given = recipe.init, start and start.init
-    if (wanted is None) != (given is None) or (wanted and given and wanted.sha256 != given.sha256):
-        name = wanted.name if wanted else "none"
-        what = "given weights" if wanted is None or wanted.sha256 else "the weights of a run"
-        raise InputError(f"the recipe starts from {what} ({name}): name those with --init")
+    if recipe.starts_from is not None and start is None:
+        raise InputError(
+            f"the recipe starts from a run of {recipe.starts_from}: train that first, then name its folder with --init"
+        )
+    if (recipe.init and recipe.init.sha256) != (start and start.init.sha256):
+        name = recipe.init.name if recipe.init else "none"
+        raise InputError(f"the recipe starts from given weights ({name}): name those with --init")
     if recipe.first is not None:
         recipe_of_first(recipe, recipe.first)
         if recipe.first.sha256 != (first and first.sha256):

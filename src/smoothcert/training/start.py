@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from smoothcert.errors import InputError
 from smoothcert.files.source import is_spec
 from smoothcert.interchange.foreign_checkpoint import fill_factory, import_checkpoint
-from smoothcert.recipes import Init, Recipe, from_dict
-from smoothcert.recipes.estimate import training_passes
+from smoothcert.recipes import Init, Recipe, find_recipe, from_dict
 from smoothcert.training.build_network import build_network
 from smoothcert.training.finished_run import FinishedRun, read_finished
 
@@ -26,14 +25,12 @@ class Start:
 
     def of(self, recipe: Recipe) -> Recipe:
         """The recipe that starts from these weights; InputError where it names others."""
-        if recipe.init is None or recipe.init.sha256 is None:
-            return replace(recipe, init=self.init)
-        if recipe.init.sha256 != self.init.sha256:
+        if recipe.init is not None and recipe.init.sha256 != self.init.sha256:
             raise InputError(
                 f"--init: the recipe starts from {recipe.init.name} (sha256 {recipe.init.sha256[:12]}…), and these are "
-                f"other weights (sha256 {f'{self.init.sha256}'[:12]}…)"
+                f"other weights (sha256 {self.init.sha256[:12]}…)"
             )
-        return recipe
+        return replace(recipe, init=recipe.init or self.init)
 
 
 def read_start(path: Path, recipe: Recipe, num_classes: int, channels: int = 1) -> Start:
@@ -46,21 +43,16 @@ def read_start(path: Path, recipe: Recipe, num_classes: int, channels: int = 1) 
     if path.is_dir() or (path.suffix == ".safetensors" and _is_ours(path)) or not path.exists():
         run = read_finished(path)
         _require_fit(run, recipe, num_classes)
+        _require_asked_for(run, recipe)
         f = build_network(recipe, num_classes, channels)
-        return Start(Init(name, run.sha256, _passes(run)), _filled(path, recipe, f, run.weights))
+        return Start(Init(name, run.sha256), _filled(path, recipe, f, run.weights))
+    if recipe.starts_from is not None:
+        raise InputError(f"{path}: the recipe starts from a run of {recipe.starts_from}, and this is none of ours")
     if is_spec(recipe.model):
         foreign = fill_factory(path, recipe.model, build_network(recipe, num_classes, channels))
     else:
         foreign = import_checkpoint(path, recipe.model, num_classes, recipe.normalization)
     return Start(Init(name, foreign.about["sha256"]), foreign.f.state_dict())
-
-
-def _passes(run: FinishedRun) -> float | None:
-    """None for a model that does not say how it was trained."""
-    try:
-        return float(training_passes(from_dict(run.about["recipe"])))
-    except (InputError, KeyError):
-        return None
 
 
 def _is_ours(path: Path) -> bool:
@@ -79,6 +71,18 @@ def _require_fit(run: FinishedRun, recipe: Recipe, num_classes: int) -> None:
     for key, wanted in asked.items():
         if run.about[key] != wanted:
             raise InputError(f"{run.path}: has {key} {run.about[key]}, but the recipe has {wanted}: change one")
+
+
+def _require_asked_for(run: FinishedRun, recipe: Recipe) -> None:
+    """Where the recipe names the one to start from: a run of that, whole, of any seed, on the same images."""
+    if recipe.starts_from is None:
+        return
+    trained_by = from_dict(run.about["recipe"]) if "recipe" in run.about else None
+    named = replace(find_recipe(recipe.starts_from), data=recipe.data, model=recipe.model, held_out=recipe.held_out)
+    if trained_by is None or replace(trained_by, seed=named.seed) != named:
+        raise InputError(
+            f"{run.path}: the recipe starts from a run of {recipe.starts_from}, and this is of another one"
+        )
 
 
 def _filled(path: Path, recipe: Recipe, f: nn.Module, weights: dict[str, Tensor]) -> dict[str, Tensor]:
