@@ -32,10 +32,13 @@ def acr_by_anothers_log(few: Results, everything: Results) -> tuple[float, float
 def acr_by_rough_log(few: Results, rough: Results) -> tuple[float, float]:
     """few's ACR on all images, by a log of all of them with fewer votes for the same smoothed classifier.
 
-    In such a log most images may have the largest radius, and a fitted slope would depend on which of the others are
-    among the few. The ratio of the largest radii depends on no image: the estimate is unbiased for few at random.
+    Where most images have the largest radius in it, a fitted slope would depend on which of the others are among the
+    few. The ratio of the largest radii depends on no image: the estimate is unbiased for few at random. Else the line
+    is fitted, as through another's log.
     """
-    return _mean(_corrected(few, rough))
+    corrected = _corrected(few, rough)
+    saturated = rough.radius >= 0.999 * (summarize(rough, []).largest_radius or 0.0)
+    return _mean(corrected) if saturated.mean() > 0.5 else acr_by_anothers_log(few, rough)
 
 
 def difference_by_rough_logs(

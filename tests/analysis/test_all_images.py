@@ -132,6 +132,14 @@ def test_by_rough_logs_it_is_right_on_average_and_scatters_less_than_a_fitted_li
     assert np.std(plain) > 2 * spread and np.std(fitted) > 2 * spread
 
 
+def test_where_few_images_reach_the_largest_radius_the_line_is_fitted():
+    other, ours = (np.minimum(radii, reach) for radii, reach in zip(population(4), reversed(REACH), strict=True))
+    few = np.arange(0, 4000, 50)
+    some, everything = certified(0.3 * ours[few], VOTES, few), certified(0.3 * other, FEW_VOTES)
+    assert np.mean(0.3 * other >= 0.999 * REACH[1]) < 0.5
+    assert acr_by_rough_log(some, everything) == acr_by_anothers_log(some, everything)
+
+
 def test_a_difference_by_rough_logs_is_taken_image_by_image():
     (fine, rough), (other, rough_other) = easy_images(4), easy_images(5)
     few = np.arange(0, 4000, 50)
