@@ -118,6 +118,7 @@ class Certify:
             "files": [str(file) for file in files_of(log)],
             "procedure": header.procedure and header.procedure.name,
             "bound": header.bound,
+            "label_aware": header.procedure is not None and header.procedure.label_aware,
             "seed": header.seed,
             "votes": votes_of(whole),
             "reduced": None if header.recipe is None else header.recipe.reduced,
