@@ -1,4 +1,4 @@
-"""`certify --label-aware` of CERTIFY itself: a log of it says what one without it says, and stands all that logs stand."""
+"""`certify --label-aware` of CERTIFY itself: its log says what one without it says."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.certification.test_procedures import NOISE, TEST, f
 
 from smoothcert.analysis import Results, read_results, summarize
 from smoothcert.analysis.metrics import paired_difference
@@ -18,7 +19,6 @@ from smoothcert.records.header import header_of
 from smoothcert.records.log import read_certification
 from smoothcert.records.selection import Selection
 from smoothcert.smoothed.classifier import SmoothedClassifier
-from tests.certification.test_procedures import NOISE, TEST, f
 
 RADII = (0.0, 0.25, 0.5, 1.0, 2.0)
 
