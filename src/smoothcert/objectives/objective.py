@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 from smoothcert.errors import InputError
-from smoothcert.files.shown import shown
 from smoothcert.noise import AnyGaussian, Noise
 from smoothcert.objectives.eval_mode import eval_mode
 from smoothcert.objectives.goal import Task
@@ -120,7 +119,7 @@ class Objective:
             )
         views = declared(self.attack).views
         if views is not None and (type(views) is not int or not 1 <= views <= self.m):
-            raise InputError(f"the attack's views must be a number from 1 to m={self.m}, not {shown(views)}")
+            raise InputError(f"the attack's views must be a number from 1 to m={self.m}, not {views}")
         for term in self.terms:
             name = type(term).__name__
             if self.m < declared(term).least_m:
