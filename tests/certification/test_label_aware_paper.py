@@ -51,5 +51,5 @@ def test_without_labels_there_is_nothing_to_be_aware_of(tmp_path: Path) -> None:
     certify(tmp_path / "log.jsonl", "single", True)
     header = read_certification(tmp_path / "log.jsonl").header
     assert header.data is not None and header_of(header.to_json()) == header
-    with pytest.raises(InputError, match="needs labels"):
+    with pytest.raises(InputError, match="needs the label of every image"):
         replace(header, data=replace(header.data, labelled=False))

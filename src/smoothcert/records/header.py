@@ -111,7 +111,7 @@ class Header:
         if self.seed_commitment is not None and (self.seed is not None or not _SHA256.fullmatch(self.seed_commitment)):
             raise InputError("seed_commitment must be a SHA-256 in hexadecimal digits, and no seed beside it")
         if self.procedure is not None and self.procedure.label_aware and not self.labelled:
-            raise InputError("a label-aware procedure needs labels, and the header says that there are none")
+            raise InputError("a label-aware procedure needs the label of every image, and there are none")
         if self.selected is not None and self.selected < 0:
             raise InputError(f"selected is a number of images, not {self.selected}")
         if self.selection is not None and self.data is not None:
