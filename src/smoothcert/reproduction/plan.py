@@ -15,6 +15,7 @@ from smoothcert.attacks import PGD
 from smoothcert.errors import InputError
 from smoothcert.noise import Noise, same_law
 from smoothcert.paper import TABLES, Row, attack_settings, costs, rows
+from smoothcert.procedures.fixed import Fixed
 from smoothcert.procedures.procedure import Procedure, build
 from smoothcert.recipes import Certification, Recipe, real_name
 from smoothcert.recipes.estimate import TEST_IMAGES, estimate
@@ -82,7 +83,8 @@ class Task:
     def finished_log(self) -> Path | None:
         """The log with every certificate that is asked for, perhaps packed; the weights may be gone.
 
-        The seed of its noise may be any, and it may be drawn exactly: what is certified is the same model.
+        The seed of its noise may be any, and it may be drawn exactly: what is certified is the same model. The run that
+        the recipe starts from may be of any seed. CERTIFY may have skipped wrong images: its numbers are the same.
         """
         run = RunFolder(self.folder)
         log = to_read(run.certification_log)
@@ -95,15 +97,23 @@ class Task:
         trained = self.recipe.objective.noise
         exact = trained is not None and same_law(header.noise, trained)
         departs = header.departures().keys() - ({"noise"} if exact else set())
-        own = header.recipe == self.recipe and not departs and header.data is not None
+        own = self._is_of(header.recipe) and not departs and header.data is not None
         asked = (
             procedure_for(self.recipe, self.certification, header.noise),
             Selection(self.certification.every),
             splits(self.recipe.held_out)[1],
         )
-        here = (header.procedure, header.selection, header.data and header.data.split)
-        same = own and here == asked and run.recipe.exists() and run.read_recipe() == self.recipe
+        how = header.procedure
+        how = replace(how, label_aware=False) if isinstance(how, Fixed) else how
+        here = (how, header.selection, header.data and header.data.split)
+        same = own and here == asked and run.recipe.exists() and self._is_of(run.read_recipe())
         return log if same and not missing(found) else None
+
+    def _is_of(self, found: Recipe | None) -> bool:
+        """Whether this is the recipe, but for the weights that it leaves open."""
+        if found is not None and self.recipe.starts_from is not None:
+            found = replace(found, init=None)
+        return found == self.recipe
 
     def progress(self) -> Progress:
         """From the files alone: nothing is loaded that takes time."""
