@@ -81,8 +81,8 @@ def bare(objective: Objective, batch: int) -> Step:
     """The passes alone: T to the inputs of a frozen network in eval mode, one to its weights (two with x itself)."""
     trained, attacked = network(torch.channels_last), network(torch.channels_last).eval().requires_grad_(False)
     views = torch.rand((int(objective.wants_clean) + objective.m) * batch, 1, 28, 28)
-    noisy = views[: objective.m * batch].clone().requires_grad_()
-    parts = views.split([batch, len(noisy)]) if objective.wants_clean else (views,)
+    noisy = views[: objective.attacked_views * batch].clone().requires_grad_()
+    parts = views.split([batch, objective.m * batch]) if objective.wants_clean else (views,)
     slope, slope_noisy = torch.randn(len(views), 10), torch.randn(len(noisy), 10)
     passes = getattr(objective.attack, "steps", 0)
 

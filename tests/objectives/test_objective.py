@@ -341,6 +341,7 @@ def test_hyperparameters_are_counted_as_in_table_3() -> None:
     assert count(CrossEntropy()) == 0
     assert count(CrossEntropy(), Consistency(10.0), m=2) == 2
     assert count(CrossEntropy(), m=8, attack=PGD(1.0, 10, warmup=10)) == 4
+    assert count(CrossEntropy(), m=4, attack=PGD(1.0, 10, warmup=10, views=1)) == 5
     assert count(MACER(0.5, 16.0), m=16) == 4
     both = Objective(Gaussian(0.5), (MACER(0.5, 16.0),), 2, PGD(1.0, 10))
     assert both.knobs == (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from smoothcert.attacks.ascent import TINY, ascent
 from smoothcert.attacks.ball import project, require_ball, require_images, warmed_up
@@ -52,13 +52,16 @@ class PGD:
     project_first: bool = True
     damping: str = "image"
     views: int | None = None
-    knobs: ClassVar[tuple[str, ...]] = ("epsilon", "steps", "m", "warmup")
 
     def __post_init__(self) -> None:
         require_ball(self, self.epsilon, self.steps, least_steps=0, warmup=self.warmup)
         if self.damping not in DAMPINGS:
             hint = did_you_mean(self.damping[:80], DAMPINGS)
             raise InputError(f"PGD: damping must be {' or '.join(DAMPINGS)}, not {shown(self.damping)}{hint}")
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        return ("epsilon", "steps", "m", "warmup") + (() if self.views is None else ("views",))
 
     def at(self, epoch: int) -> PGD:
         """The attack as it is in that epoch of its warm-up."""

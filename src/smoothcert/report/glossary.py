@@ -85,6 +85,10 @@ GLOSSARY: dict[str, tuple[str, str]] = {
         "certified accuracy",
         "The share of images that are classified correctly and certified with at least this radius.",
     ),
-    "abstained": ("abstained", "The votes were too close to say a class."),
+    "abstained": (
+        "abstained",
+        "The votes were too close to say a class; where only the image's label was judged (label-aware), also every "
+        "image that is given another class.",
+    ),
     "p_a": ("p_A", "The probability, over the noise, that the network gives the most frequent class."),
 }
