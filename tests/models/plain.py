@@ -5,6 +5,8 @@ Keys are those that locuslab/smoothing, MACER, torchvision and the paper's code 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor
 from torch.nn.functional import (
@@ -41,14 +43,27 @@ def cifar_resnet_layout(depth: int, classes: int) -> list[tuple[str, tuple[int, 
 
 
 def wide_layout(classes: int) -> list[tuple[str, tuple[int, ...]]]:
-    keys: list[tuple[str, tuple[int, ...]]] = []
-    layers = [("", 3, 32)]
-    for group, inputs, outputs in ((1, 32, 64), (2, 64, 256), (3, 256, 256)):
+    groups = _groups((32, 64, 256, 256))
+    return _wide([("", 3, 32), *groups, ("residual1.#", 256, 256), ("residual2.#", 256, 256)], 3, classes)
+
+
+def photo_layout(classes: int) -> list[tuple[str, tuple[int, ...]]]:
+    return _wide([("", 3, 32), *_groups((32, 32, 128, 256)), ("residual.#", 256, 256)], 7, classes)
+
+
+def _groups(channels: tuple[int, ...]) -> list[tuple[str, int, int]]:
+    layers = []
+    for group, (inputs, outputs) in enumerate(pairwise(channels), start=1):
         layers += [(f"group{group}.#1", inputs, outputs), (f"group{group}.#2", outputs, outputs)]
-    layers += [("residual1.#", 256, 256), ("residual2.#", 256, 256)]
+    return layers
+
+
+def _wide(layers: list[tuple[str, int, int]], stem: int, classes: int) -> list[tuple[str, tuple[int, ...]]]:
+    keys: list[tuple[str, tuple[int, ...]]] = []
     for name, inputs, outputs in layers:
         conv, norm = (name.replace("#", kind) or kind for kind in ("conv", "bn"))
-        keys += [(f"{conv}.weight", (outputs, inputs, 3, 3))]
+        size = 3 if name else stem
+        keys += [(f"{conv}.weight", (outputs, inputs, size, size))]
         keys += [part for part in _norm(norm, outputs) if part[0] != f"{norm}.weight"]  # γ = 1
     return [*keys, ("fc.weight", (classes, 256)), ("fc.bias", (classes,))]
 

@@ -20,6 +20,7 @@ PARAMETERS = {
     "cifar_densenet40": (10, 211_978),
     "cifar_wide": (10, 3_157_002),
     "imagenet_resnet50": (1000, 25_557_032),
+    "photo_wide": (10, 1_685_706),
 }
 LAYOUTS = {
     "lenet": plain.lenet_layout(10),
@@ -28,6 +29,7 @@ LAYOUTS = {
     "cifar_densenet40": plain.densenet40_layout(10),
     "cifar_wide": plain.wide_layout(10),
     "imagenet_resnet50": plain.resnet50_layout(1000),
+    "photo_wide": plain.photo_layout(10),
 }
 
 
@@ -54,7 +56,9 @@ def test_every_network_learns_in_every_weight(name):
     assert [n for n, p in f.named_parameters() if p.grad is None or not p.grad.isfinite().all()] == []
 
 
-@pytest.mark.parametrize("name", ["cifar_resnet20", "cifar_densenet40", "cifar_wide", "imagenet_resnet50"])
+@pytest.mark.parametrize(
+    "name", ["cifar_resnet20", "cifar_densenet40", "cifar_wide", "imagenet_resnet50", "photo_wide"]
+)
 def test_convolutions_start_with_variance_2_over_k2_out(name):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -86,8 +90,9 @@ def test_others_normalisations_can_be_had(kind, expected):
     assert torch.equal(build("cifar_resnet20", 10, kind).normalize(x), expected(x, mean))
 
 
-def test_the_wide_network_has_the_multiplications_it_says_and_any_width():
-    f, count = build("cifar_wide", 10), [0]
+@pytest.mark.parametrize(("name", "multiplications"), [("cifar_wide", 170_756_608), ("photo_wide", 224_289_280)])
+def test_a_wide_network_has_the_multiplications_it_says(name, multiplications):
+    f, count = build(name, 10), [0]
 
     def add(module, inputs, output):
         count[0] += output[0].numel() * module.weight[0].numel()
@@ -95,9 +100,12 @@ def test_the_wide_network_has_the_multiplications_it_says_and_any_width():
     for module in f.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             module.register_forward_hook(add)
-    f.eval()(torch.rand(1, 3, 32, 32))
-    assert count[0] == 170_756_608
+    f.eval()(torch.rand(1, *f.input_shape))
+    assert count[0] == multiplications
     assert f"{count[0]:,}" in type(f).__doc__ and f"{sum(p.numel() for p in f.parameters()):,}" in type(f).__doc__
+
+
+def test_the_wide_network_has_any_width():
     assert build("cifar_wide50", 10).fc.in_features == 128
 
 

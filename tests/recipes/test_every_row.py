@@ -32,6 +32,7 @@ PARAMETERS = {
     "cifar_densenet40": 211_978,
     "imagenet_resnet50": 25_557_032,
     "cifar_wide": 3_157_002,
+    "photo_wide": 1_685_706,
 }
 CPU = torch.device("cpu")
 
@@ -73,11 +74,11 @@ def test_a_row_trains_one_step_and_certifies_two_images_with_a_stand_in_for_deep
 @pytest.mark.parametrize("model", PARAMETERS)
 def test_every_network_in_full_trains_one_step_and_certifies_an_image(model: str, tmp_path: Path) -> None:
     name = next(name for name in ROWS if "/consistency" in name and find_recipe(name).model == model)
-    shape = {"lenet": (1, 28, 28), "imagenet_resnet50": (3, 224, 224)}.get(model, (3, 32, 32))
     classes = 1000 if model.startswith("imagenet") else 10
     recipe = replace(find_recipe(name), epochs=1, batch=1, split_batch=False)
-    assert sum(p.numel() for p in build_network(recipe, classes).parameters()) == PARAMETERS[model]
-    train_and_certify(recipe, random_images(shape, 1, classes), tmp_path, n0=1)
+    f = build_network(recipe, classes)
+    assert sum(p.numel() for p in f.parameters()) == PARAMETERS[model]
+    train_and_certify(recipe, random_images(f.input_shape, 1, classes), tmp_path, n0=1)
 
 
 def test_no_row_has_another_network() -> None:

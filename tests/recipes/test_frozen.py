@@ -18,6 +18,7 @@ from smoothcert.recipes import (
     denoisers,
     fashion_mnist,
     fast_cifar10,
+    photographs,
     printed_rows,
     to_dict,
     to_toml,
@@ -32,7 +33,7 @@ def without(lines: tuple[str, ...], toml: str) -> str:
     return toml
 
 
-PARTS = (after2020, best_mnist, denoisers, fashion_mnist, fast_cifar10)
+PARTS = (after2020, best_mnist, denoisers, fashion_mnist, fast_cifar10, photographs)
 YOUNGER = {name for part in PARTS for name in part.RECIPES}
 OLD = {name: recipe for name, recipe in RECIPES.items() if name not in YOUNGER}
 FROZEN = {

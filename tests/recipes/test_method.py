@@ -108,7 +108,7 @@ RUNS: dict[str, tuple[Run, Callable[[str], bool]]] = {
     ),
     "ImageNet, code": (
         Run(90, 0.1, 200, (31, 30, 29), False),
-        lambda name: name.startswith("imagenet") and not name.endswith("/text"),
+        lambda name: name.startswith("imagenet/") and not name.endswith("/text"),
     ),
     "MNIST, code": (
         Run(90, 0.01, 256, (31, 30, 29), False),

@@ -28,12 +28,13 @@ from smoothcert.recipes import (
     fast_mnist,
     find_recipe,
     matching,
+    photographs,
     printed_rows,
 )
 from smoothcert.recipes.estimate import estimate, passes_per_image
 
 LINKS = [(name, row.name) for row in paper.rows() for name in row.recipes]
-PARTS = (after2020, best_mnist, demo, denoisers, fashion_mnist, fast_cifar10, fast_mnist)
+PARTS = (after2020, best_mnist, demo, denoisers, fashion_mnist, fast_cifar10, fast_mnist, photographs)
 OUR_OWN = {name for part in PARTS for name in part.RECIPES}
 NOT_PRINTED = {"ablation/loss/eta-lambda/5", "ablation/loss/eta-lambda/20"}
 OF_THE_PAPER = [n for n in RECIPES if n not in OUR_OWN | NOT_PRINTED and not n.endswith("/text")]

@@ -21,6 +21,7 @@ from smoothcert.models.lenet import LeNet
 from smoothcert.models.mirrored import Mirrored
 from smoothcert.models.normalize import renormalize
 from smoothcert.models.one_shot import OneShot
+from smoothcert.models.photo_wide import PhotoWide
 from smoothcert.models.unet_denoiser import UNetDenoiser
 from smoothcert.models.unet_noise import UNetNoise
 
@@ -31,6 +32,7 @@ MODELS: dict[str, Callable[[int], nn.Module]] = {
     "cifar_densenet40": CifarDenseNet,
     "cifar_wide": CifarWide,
     "imagenet_resnet50": ImageNetResNet,
+    "photo_wide": PhotoWide,
 }
 
 DENOISERS: dict[str, Callable[[int], nn.Module]] = {

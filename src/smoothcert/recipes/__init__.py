@@ -19,6 +19,7 @@ from smoothcert.recipes import (
     jeong2020_cifar10,
     jeong2020_imagenet,
     jeong2020_mnist,
+    photographs,
 )
 from smoothcert.recipes.certification import Certification, certification_of
 from smoothcert.recipes.easy_images import EasyImages
@@ -45,6 +46,7 @@ RECIPES: dict[str, Recipe] = {
     **jeong2020_imagenet.RECIPES,
     **best_mnist.RECIPES,
     **after2020.RECIPES,
+    **photographs.RECIPES,
 }
 # A second name of the same recipe: its runs go by the first.
 ALIASES: dict[str, str] = {**jeong2020_ablation.ALIASES, **jeong2020_cifar10.ALIASES}
