@@ -14,31 +14,34 @@ from smoothcert.errors import InputError
 Floats = NDArray[np.float64]
 
 
-def acr_by_anothers_log(few: Results, everything: Results) -> tuple[float, float]:
-    """The regression estimate of few's ACR on the images of `everything`, and its standard error.
+def acr_by_other_logs(few: Results, *others: Results) -> tuple[float, float]:
+    """The regression estimate of few's ACR on the images of `others`, and its standard error.
 
-    An image that is hard for one classifier is hard for another: what `everything` has on the few images, measured
-    against what it has on all, tells how hard the few are. The standard error is that of the line through the few,
-    taken at the mean of all.
+    An image that is hard for one classifier is hard for another: what the others have on the few images, measured
+    against what they have on all, tells how hard the few are. The standard error is that of the line (the plane, for
+    two) through the few, taken at the mean of all.
     """
-    y, x = _pairs(few, everything)
-    spread = float(((x - x.mean()) ** 2).sum()) if np.ptp(x) else 0.0  # rounding would give equal numbers 1e-32
-    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread if spread else 0.0
-    residuals = y - y.mean() - slope * (x - x.mean())
-    error = math.sqrt(float((residuals**2).sum()) / (len(y) - 2) * (1 / len(y) + x.mean() ** 2 / (spread or math.inf)))
-    return float(y.mean() - slope * x.mean()), error
+    pairs = [_pairs(few, other) for other in others]
+    y = pairs[0][0]
+    told = [x for _, x in pairs if np.ptp(x)]  # where the few are alike, the other log says nothing about them
+    design = np.column_stack([np.ones_like(y), *told])
+    inverse = np.linalg.pinv(design.T @ design)
+    coefficients = inverse @ (design.T @ y)
+    residuals = y - design @ coefficients
+    error = math.sqrt(float((residuals**2).sum()) / (len(y) - 1 - len(others)) * float(inverse[0, 0]))
+    return float(coefficients[0]), error
 
 
-def acr_by_rough_log(few: Results, rough: Results) -> tuple[float, float]:
-    """few's ACR on all images, by a log of all of them with fewer votes for the same smoothed classifier.
+def acr_by_rough_log(few: Results, rough: Results, *others: Results) -> tuple[float, float]:
+    """few's ACR on all images, by a log of all of them with fewer votes for the same smoothed classifier, and others'.
 
     Where most images have the largest radius in it, a fitted slope would depend on which of the others are among the
-    few. The ratio of the largest radii depends on no image: the estimate is unbiased for few at random. Else the line
-    is fitted, as through another's log.
+    few. The ratio of the largest radii depends on no image: the estimate is unbiased for few at random. Else all
+    logs are fitted: the others' say more where many images have the largest radius in the rough one.
     """
     corrected = _corrected(few, rough)
     saturated = rough.radius >= 0.999 * (summarize(rough, []).largest_radius or 0.0)
-    return _mean(corrected) if saturated.mean() > 0.5 else acr_by_anothers_log(few, rough)
+    return _mean(corrected) if saturated.mean() > 0.5 else acr_by_other_logs(few, rough, *others)
 
 
 def difference_by_rough_logs(

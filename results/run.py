@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from results.all_images import acr_by_anothers_log, acr_by_rough_log, difference_by_rough_logs
+from results.all_images import acr_by_other_logs, acr_by_rough_log, difference_by_rough_logs
 from results.equal_votes import AtEqualVotes, at_equal_votes
 
 from smoothcert.analysis import Results, read_results
 from smoothcert.analysis.beside_paper import Cell, beside
-from smoothcert.analysis.metrics import paired_difference
+from smoothcert.analysis.metrics import Summary, paired_difference, summarize
 from smoothcert.analysis.training_cost import training_cost
 from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
 from smoothcert.errors import InputError
@@ -84,6 +84,11 @@ class Run:
         return round(training_passes(self.recipe))
 
     @cached_property
+    def summary(self) -> Summary:
+        """ACR and certified accuracy at radius 0."""
+        return summarize(self.results, [0.0])
+
+    @cached_property
     def acr(self) -> Cell:
         """On the certified images, beside the paper's mean of five seeds where it has one."""
         return beside([self.results], self._row(7) if self.data == "mnist" else self.printed).cells[0]
@@ -97,15 +102,14 @@ class Run:
     def all_images(self) -> tuple[float, float]:
         """MNIST only: the ACR on all test images, radii rounded as in the printed numbers, and its standard error.
 
-        The authors' own ACR plus the difference, where they published this recipe's logs. Else by our log of all
-        images, where there is one, or by their Consistency.
+        The authors' own ACR plus the difference, where they published this recipe's logs. Else by their Consistency,
+        and our own log of all images where there is one.
         """
         if (same := published(self.recipe_name)) is not None:
             return float(same.contribution.mean()) + self.verdict.difference, self.verdict.standard_error
         ours = rounded_as_printed(self.results)
-        if self.rough is not None:
-            return acr_by_rough_log(ours, self.rough)
-        return acr_by_anothers_log(ours, _as_log(f"mnist/consistency/{self.sigma:.2f}"))
+        theirs = _as_log(f"mnist/consistency/{self.sigma:.2f}")
+        return acr_by_other_logs(ours, theirs) if self.rough is None else acr_by_rough_log(ours, self.rough, theirs)
 
     @cached_property
     def beside_consistency(self) -> AtEqualVotes:
@@ -126,14 +130,23 @@ class Run:
         return difference_by_rough_logs(self.results, self.rough, other.results, other.rough)
 
     @property
+    def has_row(self) -> bool:
+        """The paper prints one for what it was trained as; none for photographs and later methods."""
+        return self.data in MAIN_TABLE and bool(printed_rows(self._twin))
+
+    @property
     def printed(self) -> Row:
         """The row with certified accuracies, which the table of five seeds has not."""
         return self._row(MAIN_TABLE[self.data])
 
     def _row(self, table: int) -> Row:
-        twin = re.sub("-(fast|onward|short)/", "/", self.recipe_name).replace("/best/", "/consistency/")
-        (row,) = (row for row in printed_rows(twin) if row.table == table)
+        (row,) = (row for row in printed_rows(self._twin) if row.table == table)
         return row
+
+    @property
+    def _twin(self) -> str:
+        """The recipe of the paper that it stands beside."""
+        return re.sub("-(fast|onward|short|tenth)/", "/", self.recipe_name).replace("/best/", "/consistency/")
 
 
 def _as_log(recipe: str) -> Results:

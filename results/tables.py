@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from results.run import Run, of
 
-from smoothcert.analysis import summarize
 from smoothcert.analysis.beside_paper import beside
 from smoothcert.analysis.leaderboard import leaderboard
 from smoothcert.analysis.leaderboard_table import markdown as markdown_board
 from smoothcert.analysis.leaderboard_table import title
+from smoothcert.recipes.after2020 import PUBLISHED
 
 TITLES = {
     "gaussian": "Gaussian",
@@ -28,9 +28,12 @@ TITLES = {
     "macer": "MACER, short",
     "smoothadv-short": "SmoothAdv, short",
     "smoothadv+consistency-short": "SmoothAdv + Consistency, short",
+    "smoothmix-tenth": "SmoothMix, a tenth",
+    "consistency-tenth": "Consistency, a tenth",
 }
 CHEAP = ("gaussian", "stability", "consistency")
 FAST = tuple(f"{method}-{how}" for method in CHEAP for how in ("fast", "onward"))
+TENTH = ("consistency-tenth", "smoothmix-tenth")
 DEAR = ("macer", "smoothadv-short", "smoothadv+consistency-short")
 _WORDS = ("σ", "method", "difference", "seed", "verdict", "way", "training")  # columns that hold no number to line up
 
@@ -42,7 +45,8 @@ COLUMNS: dict[str, Column] = {
     "epochs": lambda run: str(run.recipe.epochs),
     "images": lambda run: f"{len(run.results):,}",
     "n": lambda run: f"{run.results.header.n:,}",
-    "these images": lambda run: _with_error(run.acr.ours, run.acr.standard_error),
+    "these images": lambda run: _with_error(run.summary.acr, run.summary.acr_standard_error),
+    "at radius 0": lambda run: f"{100 * run.summary.certified_accuracy[0.0]:.1f} %",
     "authors, same images": lambda run: f"{run.verdict.theirs:.3f}",
     "ours − theirs [95 %]": lambda run: _difference(run),
     "all images": lambda run: _with_error(*run.all_images),
@@ -136,16 +140,29 @@ def best_table(runs: Sequence[Run]) -> str:
     slow = {run.sigma: run for run in of(runs, ("consistency",))}
     more: dict[str, Column] = {
         "CAT-RS": lambda run: f"{BEST_PUBLISHED[run.sigma]:.3f}",
-        "at radius 0": lambda run: _clean(run),
-        "90 epochs, at radius 0": lambda run: _clean(slow[run.sigma]) if run.sigma in slow else "–",
+        "90 epochs, at radius 0": lambda run: COLUMNS["at radius 0"](slow[run.sigma]) if run.sigma in slow else "–",
         "minus our 90 epochs": minus(slow.values()),
     }
     return table(of(runs, ("best",)), "σ", "seed", *columns, "passes", "minutes", **more)
 
 
-def _clean(run: Run) -> str:
-    """Certified accuracy at radius 0."""
-    return f"{100 * (summarize(run.results, [0.0]).certified_accuracy[0.0] or 0.0):.1f} %"
+def tenth_table(runs: Sequence[Run]) -> str:
+    """SmoothMix and Consistency for a tenth of their schedules, beside what was published for all of it."""
+    columns = ("epochs", "these images", "all images", "minus Consistency", "published", "at radius 0", "passes")
+    published = {"smoothmix-tenth": PUBLISHED["mnist/smoothmix/0.50"]}
+    more: dict[str, Column] = {
+        "minus Consistency": minus(of(runs, ("consistency-tenth",))),
+        "published": lambda run: f"{published.get(run.method) or run.acr.paper:.3f}",
+    }
+    return table(of(runs, TENTH), "σ", "method", *columns, "minutes", **more)
+
+
+def photograph_table(runs: Sequence[Run]) -> str:
+    """Photographs, trained from scratch on a thousand of them."""
+    trained = [*of(runs, CHEAP, data="imagenette")]
+    columns = ("epochs", "these images", "minus Gaussian", "at radius 0", "images", "n", "passes", "minutes")
+    reference = minus(run for run in trained if run.method == "gaussian")
+    return table(trained, "σ", "method", *columns, minus_Gaussian=reference)
 
 
 def leaderboards(runs: Sequence[Run]) -> str:
@@ -186,7 +203,8 @@ def front_wide_table(runs: Sequence[Run]) -> str:
 def at_equal_cost(runs: Sequence[Run]) -> list[Run]:
     """All methods, first seeds, at those σ at which the dear ones were run."""
     sigmas = {run.sigma for run in of(runs, DEAR)}
-    return [run for run in of(runs, tuple(TITLES)) if run.sigma in sigmas and run.seed == 0]
+    methods = [method for method in TITLES if method not in TENTH]
+    return [run for run in of(runs, methods) if run.sigma in sigmas and run.seed == 0]
 
 
 def all_cells(runs: Sequence[Run]) -> str:
@@ -196,8 +214,8 @@ def all_cells(runs: Sequence[Run]) -> str:
     about = ("run", "reduced", "images", "n", "alpha")
     numbers = ("ours", "standard_error", "as_printed", "paper", "gap")
     writer.writerow([*about, "radius", *numbers])
-    for run in runs:
-        s = summarize(run.results, [])
+    for run in (run for run in runs if run.has_row):
+        s = run.summary
         fixed = [run.folder.name, run.recipe.reduced or "", s.images, s.n, s.alpha]
         for cell in (run.acr, *beside([run.results], run.printed).cells[1:]):
             radius = "ACR" if cell.radius is None else cell.radius
