@@ -161,7 +161,7 @@ def test_cost_counts_passes_as_the_paper_orders_its_training_times() -> None:
 
 def test_a_name_is_found_as_it_is_by_glob_or_by_part() -> None:
     assert matching("mnist/gaussian/0.50") == ["mnist/gaussian/0.50"]
-    assert len(matching("mnist/*/0.50")) == 6 + 4 + 3  # with those of our own, and those after the paper
+    assert len(matching("mnist/*/0.50")) == 6 + 4 + 5  # with those of our own, and those after the paper
     assert "ablation/m/2/0.50" in matching("ablation/m") and len(matching("ablation/m/*/*")) == 9
     assert len(matching("ablation/m/*/text")) == 9 and not any(n.endswith("/text") for n in matching(""))
     with pytest.raises(InputError, match="smoothcert recipes"):

@@ -15,15 +15,16 @@ Key = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class CropAndFlip:
-    """Random crop of the image with a border of zeros, then horizontal flip with probability 1/2."""
+    """Random crop of the image with a border of zeros, then, where wanted, horizontal flip with probability 1/2."""
 
     padding: int = 4
+    flip: bool = True
 
     def draw(self, images: int, key: Key) -> Tensor:
         """(N, 3): top, left, flip; for all N, so that none depends on how an epoch is cut in batches."""
         rng = rng_for(key)
         corners = rng.integers(0, 2 * self.padding + 1, size=(images, 2))
-        return torch.from_numpy(np.hstack([corners, rng.integers(0, 2, size=(images, 1))]))
+        return torch.from_numpy(np.hstack([corners, rng.integers(0, 1 + self.flip, size=(images, 1))]))
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
         height, width = images.shape[2:]

@@ -6,8 +6,8 @@ tries on MNIST these have η = 5, which is far better than 1 at σ = 1 in its lo
 from σ = 0.5 on. Of λ on MNIST the authors of CAT-RS state one, 1 at σ = 0.25; here it is that of all σ. Of Sun et al.
 `easy-images` has what they drop, weigh and attack; the optimiser is taken to be the paper's.
 
-`-tenth` is a tenth of the epochs, in bfloat16, of SmoothMix and of the paper's Consistency beside it: whether the one is
-ahead of the other can be seen for 216 and 18 passes an image, where the whole schedules have 2,160 and 180.
+`-tenth` is a tenth of the epochs, in bfloat16, of SmoothMix and of the paper's Consistency beside it: 216 and 18 passes
+an image show whether the one is ahead of the other, where the whole schedules have 2,160 and 180.
 """
 
 from __future__ import annotations

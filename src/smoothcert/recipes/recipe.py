@@ -16,6 +16,7 @@ from smoothcert.recipes.schedule import Schedule
 from smoothcert.recipes.source import Source
 from smoothcert.recipes.unopened import Unopened
 
+_MOST_SHIFTED = 64  # no image that stays in memory is much larger
 _MOST = 10**9  # of anything: more is a slip, and infinity would train nothing
 
 
@@ -50,6 +51,9 @@ class Recipe:
     held_out: int | None = None
     """put this many training images aside, evenly spaced: the run is tested and certified on them, and settings can be
     chosen by it; None: train on all, test on the test set"""
+    shift: int | None = None
+    """shift training images at random, by up to so many pixels each way, zeros coming in; None: as the data set does
+    by itself, which is by 4 for CIFAR-10 and not at all for MNIST"""
     normalization: str = "standard"
     """first layer of the network, one of models.normalize.NORMALIZATIONS: MACER's authors had none"""
     first: FirstNetwork | None = None
@@ -82,6 +86,8 @@ class Recipe:
                 raise InputError(f"recipe: {name} must lie between 0 and 1, not {shown(share)}")
         if self.held_out is not None and not 1 <= self.held_out <= _MOST:
             raise InputError(f"recipe: held_out must be a number of images, not {shown(self.held_out)}")
+        if self.shift is not None and not 0 <= self.shift <= _MOST_SHIFTED:
+            raise InputError(f"recipe: shift must be 0 to {_MOST_SHIFTED} pixels, not {shown(self.shift)}")
         if self.precision not in PRECISIONS:
             raise InputError(f"recipe: precision must be {' or '.join(PRECISIONS)}, not {shown(self.precision)}")
         if not isinstance(self.reduced, str | None):

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from smoothcert.data import ImageSet
+from smoothcert.data import Dataset, ImageSet
 from smoothcert.errors import InputError
 from smoothcert.files.environment import environment
 from smoothcert.files.source import is_spec
@@ -116,7 +116,7 @@ def train_on(
     network = build_network(recipe, train_set.num_classes, train_set.shape[0])
     if start is not None:
         network.load_state_dict(start.weights)
-    try_out(recipe, network, train_set, goal)
+    try_out(recipe, network, augmented(recipe, train_set), goal)
     run, description, writes = RunFolder(folder), to_dict(recipe), team.place.first
     with sole_owner(folder, "train") if writes else contextlib.nullcontext():
         if writes:
@@ -143,7 +143,7 @@ def train_on(
                 begun = time.perf_counter()
                 learner.sample = yield from look(recipe, learner, train_set, position.epoch, used, team)
                 position.seconds += time.perf_counter() - begun
-            yield from _rest_of_epoch(recipe, goal, run, learner, train_set, position, team, votes)
+            yield from _rest_of_epoch(recipe, goal, run, learner, augmented(recipe, train_set), position, team, votes)
             _close_epoch(recipe, goal, learner, test_set, position, device)
             if writes:
                 save_checkpoint(run.checkpoint, learner, position, description)
@@ -251,6 +251,18 @@ def _rest_of_epoch(
                 begun = saved = time.perf_counter()
                 pause = max(pause, (saved - now) / _SHARE_OF_TIME_FOR_CHECKPOINTS)
         yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums, recipe.epochs, tuple(beside))
+
+
+def augmented(recipe: Recipe, train_set: ImageSet) -> ImageSet:
+    """The training images as the recipe shows them: shifted, where it says so."""
+    if recipe.shift is None:
+        return train_set
+    if not isinstance(train_set, Dataset):
+        raise InputError(f"{train_set.name}: its pictures are read from disk and cropped at random: leave `shift` out")
+    if 2 * recipe.shift >= min(train_set.shape[1:]):
+        size = "×".join(map(str, train_set.shape[1:]))
+        raise InputError(f"recipe: a shift of {recipe.shift} would leave nothing of images of {size}")
+    return train_set.shifted(recipe.shift)
 
 
 def used_images(recipe: Recipe, images: int) -> Tensor:
