@@ -11,6 +11,7 @@ from tests.training.test_loop import CPU, RECIPE, TEST, TRAIN, run
 
 from smoothcert.data import load
 from smoothcert.data.augment import CropAndFlip
+from smoothcert.data.held_out import part_of
 from smoothcert.errors import InputError
 from smoothcert.recipes import from_dict, override, to_dict
 from smoothcert.training.loop import augmented, train_on
@@ -29,6 +30,12 @@ def test_every_image_is_shown_moved_and_never_mirrored_and_all_moves_occur():
     moves = [wide[:, :, top : top + 28, left : left + 28] for top in range(5) for left in range(5)]
     found = torch.stack([(shown(SHIFTED, (0, 0)) == moved).flatten(1).all(1) for moved in moves])
     assert bool(found.any(0).all()) and bool(found.any(1).all())
+
+
+def test_what_is_left_when_images_are_put_aside_is_shifted_alike():
+    part = part_of(TRAIN, "train-without-20", 20)
+    x = next(augmented(SHIFTED, part).batches([torch.arange(len(part))], (0, 0)))[0]
+    assert torch.equal(x, shown(SHIFTED, (0, 0))[part.indices])
 
 
 def test_a_shift_takes_the_place_of_what_the_data_set_does_and_keeps_its_flips():

@@ -120,11 +120,6 @@ class Dataset:
             images = augmentation.apply(self.images[indices], draws[indices])
             yield in_unit_range(images), self.labels[indices]
 
-    def shifted(self, pixels: int) -> Dataset:
-        """Augmented by shifts of up to so many pixels each way, instead of those it had; flipped if it was before."""
-        flips = self.augmentation is not None and self.augmentation.flip
-        return replace(self, augmentation=CropAndFlip(pixels, flips))
-
     def to(self, device: torch.device) -> Dataset:
         return replace(self, images=self.images.to(device), labels=self.labels.to(device))
 

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from smoothcert.data import Dataset, ImageSet
+from smoothcert.data import ImageSet
+from smoothcert.data.shifted import shifted
 from smoothcert.errors import InputError
 from smoothcert.files.environment import environment
 from smoothcert.files.source import is_spec
@@ -255,14 +256,7 @@ def _rest_of_epoch(
 
 def augmented(recipe: Recipe, train_set: ImageSet) -> ImageSet:
     """The training images as the recipe shows them: shifted, where it says so."""
-    if recipe.shift is None:
-        return train_set
-    if not isinstance(train_set, Dataset):
-        raise InputError(f"{train_set.name}: its pictures are read from disk and cropped at random: leave `shift` out")
-    if 2 * recipe.shift >= min(train_set.shape[1:]):
-        size = "×".join(map(str, train_set.shape[1:]))
-        raise InputError(f"recipe: a shift of {recipe.shift} would leave nothing of images of {size}")
-    return train_set.shifted(recipe.shift)
+    return train_set if recipe.shift is None else shifted(train_set, recipe.shift)
 
 
 def used_images(recipe: Recipe, images: int) -> Tensor:
