@@ -21,6 +21,8 @@ from results.tables import (
     leaderboards,
     main_table,
     order_table,
+    photograph_table,
+    tenth_table,
     wide_table,
 )
 from results.ways import CIFAR10, MNIST, ways_table
@@ -72,8 +74,10 @@ def build(source: Path, out: Path, readme: Path) -> None:
         "fast": fast_table(runs),
         "best": best_table(runs),
         "equal cost": equal_cost_table(runs),
+        "a tenth": tenth_table(runs),
         "cifar10": cifar10_table(runs),
         "cifar10 fast": wide_table(runs),
+        "photographs": photograph_table(runs),
         "ways mnist": ways_table(MNIST, source / "ways"),
         "ways cifar10": ways_table(CIFAR10, source / "ways"),
         "environment": environments(runs),

@@ -13,7 +13,7 @@ from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import LinearDecay
 
 
-def best(sigma: float, epsilon: float) -> Recipe:
+def best(sigma: float, epsilon: float, shift: int | None = None) -> Recipe:
     attack = PGD(epsilon, steps=1, warmup=12, views=1)
     return Recipe(
         "mnist",
@@ -27,11 +27,12 @@ def best(sigma: float, epsilon: float) -> Recipe:
         second_moment=0.999,
         muon=Muon(lr=0.02, momentum=0.9, stem=False),
         precision="bfloat16",
+        shift=shift,
     )
 
 
 RECIPES = {
-    "mnist/best/0.25": best(0.25, epsilon=1.0),
+    "mnist/best/0.25": best(0.25, epsilon=1.0, shift=2),
     "mnist/best/0.50": best(0.5, epsilon=1.25),
     "mnist/best/1.00": best(1.0, epsilon=1.75),
 }
