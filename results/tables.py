@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from results.run import Run, of
 
@@ -167,7 +168,7 @@ def photograph_table(runs: Sequence[Run]) -> str:
 
 def leaderboards(runs: Sequence[Run]) -> str:
     """`smoothcert leaderboard` of all runs: a board for each data set, σ and level."""
-    boards = leaderboard([run.results for run in runs])
+    boards = leaderboard([replace(run.results, name=run.folder.name) for run in runs])
     return "\n".join(f"## {title(board)}\n\n{markdown_board(board)}" for board in boards)
 
 
