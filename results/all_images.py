@@ -18,18 +18,20 @@ def acr_by_other_logs(few: Results, *others: Results) -> tuple[float, float]:
     """The regression estimate of few's ACR on the images of `others`, and its standard error.
 
     An image that is hard for one classifier is hard for another: what the others have on the few images, measured
-    against what they have on all, tells how hard the few are. The standard error is that of the line (the plane, for
-    two) through the few, taken at the mean of all.
+    against what they have on all, tells how hard the few are. The estimate is the line (the plane, for two) through the
+    few, taken at the mean of all; its standard error is the jackknife's, for easy images scatter less than hard ones.
     """
-    pairs = [_pairs(few, other) for other in others]
+    pairs = [_pairs(few, other, least=len(others) + 2) for other in others]
+    if any(not np.array_equal(np.sort(other.index), np.sort(others[0].index)) for other in others):
+        raise InputError(f"{', '.join(other.name for other in others)} hold different images")
     y = pairs[0][0]
     told = [x for _, x in pairs if np.ptp(x)]  # where the few are alike, the other log says nothing about them
     design = np.column_stack([np.ones_like(y), *told])
-    inverse = np.linalg.pinv(design.T @ design)
-    coefficients = inverse @ (design.T @ y)
-    residuals = y - design @ coefficients
-    error = math.sqrt(float((residuals**2).sum()) / (len(y) - 1 - len(others)) * float(inverse[0, 0]))
-    return float(coefficients[0]), error
+    solver = np.linalg.pinv(design)
+    coefficients = solver @ y
+    leverage = (design * solver.T).sum(1)
+    moved = solver[0] * (y - design @ coefficients) / np.maximum(1 - leverage, 1e-12)  # without each image
+    return float(coefficients[0]), math.sqrt(float((moved**2).sum()))
 
 
 def acr_by_rough_log(few: Results, rough: Results, *others: Results) -> tuple[float, float]:
@@ -73,12 +75,12 @@ def _mean(values: Floats) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def _pairs(few: Results, everything: Results) -> tuple[Floats, Floats]:
+def _pairs(few: Results, everything: Results, least: int = 3) -> tuple[Floats, Floats]:
     """y: what the few images contribute to the ACR; x: what they do in `everything`, above its mean; by index."""
     if any(r.header.grid is not None for r in (few, everything)):
         raise InputError("a log of `curve` holds radii rounded down to a grid: it has no ACR to estimate")
     if not np.isin(few.index, everything.index).all():
         raise InputError(f"{everything.name} lacks images of {few.name}")
-    mine, theirs = shared_images(few, everything, least=3)
+    mine, theirs = shared_images(few, everything, least=least)
     known = contributions(everything)
     return contributions(few)[mine], known[theirs] - known.mean()

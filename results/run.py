@@ -132,7 +132,7 @@ class Run:
     @property
     def has_row(self) -> bool:
         """The paper prints one for what it was trained as; none for photographs and later methods."""
-        return self.data in MAIN_TABLE and bool(printed_rows(self._twin))
+        return self.data in MAIN_TABLE and bool(printed_rows(self.twin))
 
     @property
     def printed(self) -> Row:
@@ -140,11 +140,11 @@ class Run:
         return self._row(MAIN_TABLE[self.data])
 
     def _row(self, table: int) -> Row:
-        (row,) = (row for row in printed_rows(self._twin) if row.table == table)
+        (row,) = (row for row in printed_rows(self.twin) if row.table == table)
         return row
 
     @property
-    def _twin(self) -> str:
+    def twin(self) -> str:
         """The recipe of the paper that it stands beside."""
         return re.sub("-(fast|onward|short|tenth)/", "/", self.recipe_name).replace("/best/", "/consistency/")
 

@@ -131,16 +131,12 @@ def fast_table(runs: Sequence[Run]) -> str:
     return table(of(runs, ("consistency-fast",)), "σ", "seed", *columns, minus_our_90_epochs=slow)
 
 
-BEST_PUBLISHED = {0.25: 0.933, 0.5: 1.700, 1.0: 1.831}
-"""CAT-RS on all test images, as its paper prints it [Jeong et al. 2023]"""
-
-
 def best_table(runs: Sequence[Run]) -> str:
     """Our best at the cost of the paper's Consistency, beside the best that was published: ACR and what it gave up."""
     columns = ("these images", "all images", "CAT-RS", "at radius 0", "90 epochs, at radius 0", "minus our 90 epochs")
     slow = {run.sigma: run for run in of(runs, ("consistency",))}
     more: dict[str, Column] = {
-        "CAT-RS": lambda run: f"{BEST_PUBLISHED[run.sigma]:.3f}",
+        "CAT-RS": lambda run: f"{PUBLISHED[f'mnist/cat-rs/{run.sigma:.2f}']:.3f}",
         "90 epochs, at radius 0": lambda run: COLUMNS["at radius 0"](slow[run.sigma]) if run.sigma in slow else "–",
         "minus our 90 epochs": minus(slow.values()),
     }
@@ -150,20 +146,11 @@ def best_table(runs: Sequence[Run]) -> str:
 def tenth_table(runs: Sequence[Run]) -> str:
     """SmoothMix and Consistency for a tenth of their schedules, beside what was published for all of it."""
     columns = ("epochs", "these images", "all images", "minus Consistency", "published", "at radius 0", "passes")
-    published = {"smoothmix-tenth": PUBLISHED["mnist/smoothmix/0.50"]}
     more: dict[str, Column] = {
         "minus Consistency": minus(of(runs, ("consistency-tenth",))),
-        "published": lambda run: f"{published.get(run.method) or run.acr.paper:.3f}",
+        "published": lambda run: f"{PUBLISHED.get(run.twin) or run.acr.paper:.3f}",
     }
     return table(of(runs, TENTH), "σ", "method", *columns, "minutes", **more)
-
-
-def photograph_table(runs: Sequence[Run]) -> str:
-    """Photographs, trained from scratch on a thousand of them."""
-    trained = [*of(runs, CHEAP, data="imagenette")]
-    columns = ("epochs", "these images", "minus Gaussian", "at radius 0", "images", "n", "passes", "minutes")
-    reference = minus(run for run in trained if run.method == "gaussian")
-    return table(trained, "σ", "method", *columns, minus_Gaussian=reference)
 
 
 def leaderboards(runs: Sequence[Run]) -> str:

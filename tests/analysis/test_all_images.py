@@ -32,13 +32,15 @@ def test_a_straight_line_is_found_exactly():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_it_is_the_intercept_of_scipys_line(seed):
+def test_it_is_the_intercept_of_scipys_line_and_its_error_is_found_by_leaving_out_each_image(seed):
     """The other's radius is measured from its mean over all images: there is the intercept."""
     other, ours = population(seed)
     few = np.arange(seed, 4000, 70)
-    line = linregress(other[few] - other.mean(), ours[few])
-    found = acr_by_other_logs(log(ours[few], few), log(other))
-    assert found == pytest.approx((line.intercept, line.intercept_stderr), rel=1e-9)
+    x = other[few] - other.mean()
+    intercept = linregress(x, ours[few]).intercept
+    without = [linregress(np.delete(x, i), np.delete(ours[few], i)).intercept for i in range(len(few))]
+    error = np.sqrt(np.sum(np.square(np.subtract(without, intercept))))
+    assert acr_by_other_logs(log(ours[few], few), log(other)) == pytest.approx((intercept, error), rel=1e-9)
 
 
 def test_it_is_right_on_average_and_its_error_is_what_it_says():
@@ -55,23 +57,40 @@ def test_it_is_right_on_average_and_its_error_is_what_it_says():
     assert np.std(plain) > 3  # as many images say three times less without the other log
 
 
+def alike(rng, size=4000):
+    """What two logs and ours have on the same images: the logs correlate, and hard images scatter most."""
+    ease = rng.gamma(2.0, 0.4, size)
+    one, two = (ease + 0.2 * rng.normal(size=size) for _ in range(2))
+    return one, two, np.clip(0.1 + 0.8 * ease + 0.3 / (1 + 3 * ease) * rng.normal(size=size), 0, None)
+
+
+def test_by_two_logs_the_estimate_is_numpys_and_its_error_is_found_by_leaving_out_each_image():
+    one, two, ours = alike(np.random.default_rng(4))
+    few = np.arange(0, 4000, 70)
+    design = np.column_stack([np.ones_like(few), one[few] - one.mean(), two[few] - two.mean()])
+
+    def intercept(kept):
+        return np.linalg.lstsq(design[kept], ours[few][kept], rcond=None)[0][0]
+
+    everyone = np.arange(len(few))
+    without = [intercept(everyone != i) for i in everyone]
+    wanted = intercept(everyone), np.sqrt(np.sum(np.square(without - intercept(everyone))))
+    assert acr_by_other_logs(log(ours[few], few), log(one), log(two)) == pytest.approx(wanted, rel=1e-9)
+
+
 def test_two_logs_say_more_than_either_and_the_error_is_what_it_says():
-    """As the textbook has it, by numpy's least squares; and on average over which images are the few."""
-    rng = np.random.default_rng(4)
-    one, two = rng.gamma(2.0, 0.4, 4000), rng.gamma(2.0, 0.4, 4000)
-    ours = np.clip(0.1 + 0.4 * one + 0.5 * two + 0.1 * rng.normal(size=4000), 0, None)
-    misses, errors, alone = [], [], []
+    rng = np.random.default_rng(5)
+    one, two, ours = alike(rng)
+    misses, both, alone = [], [], []
     for _ in range(1000):
-        few = np.sort(rng.choice(4000, 60, replace=False))
+        few = np.sort(rng.choice(4000, 100, replace=False))
         some = log(ours[few], few)
         estimate, error = acr_by_other_logs(some, log(one), log(two))
-        design = np.column_stack([np.ones(60), one[few] - one.mean(), two[few] - two.mean()])
-        assert estimate == pytest.approx(np.linalg.lstsq(design, ours[few], rcond=None)[0][0], rel=1e-9)
         misses.append((estimate - ours.mean()) / error)
-        errors.append(error)
-        alone.append(acr_by_other_logs(some, log(one))[1])
-    assert abs(np.mean(misses)) < 0.15 and 0.9 < np.std(misses) < 1.15
-    assert np.mean(errors) < 0.4 * np.mean(alone)
+        both.append(error)
+        alone.append([acr_by_other_logs(some, log(each))[1] for each in (one, two)])
+    assert abs(np.mean(misses)) < 0.15 and 0.9 < np.std(misses) < 1.1
+    assert (np.mean(both) < 0.9 * np.mean(alone, axis=0)).all()
 
 
 def test_where_the_few_are_alike_it_is_the_plain_mean():
@@ -80,7 +99,7 @@ def test_where_the_few_are_alike_it_is_the_plain_mean():
     alike = np.where(np.arange(4000) % 40 == 1, 0.1, 1.9)  # equal for the few, up to rounding of their mean
     estimate, error = acr_by_other_logs(log(ours[few], few), log(alike))
     assert estimate == pytest.approx(ours[few].mean())
-    assert error == pytest.approx(ours[few].std(ddof=2) / np.sqrt(len(few)))
+    assert error == pytest.approx(ours[few].std() * np.sqrt(len(few)) / (len(few) - 1))
 
 
 @pytest.mark.parametrize(
@@ -94,6 +113,22 @@ def test_where_the_few_are_alike_it_is_the_plain_mean():
 def test_what_cannot_be_estimated_is_refused(few, words):
     with pytest.raises(InputError, match=words):
         acr_by_other_logs(few, log([1.0, 2.0, 1.5, 0.5]))
+
+
+def test_as_many_logs_as_images_or_of_different_images_are_refused():
+    few, one = log([1.0, 2.0, 0.5]), log([1.0, 2.0, 1.5, 0.5])
+    with pytest.raises(InputError, match="fewer than 4"):
+        acr_by_other_logs(few, one, one)
+    more = log([1.0, 2.0, 1.5, 0.5, 0.7])
+    with pytest.raises(InputError, match="different images"):
+        acr_by_other_logs(log([1.0, 2.0, 1.5, 0.5]), one, more)
+
+
+def test_a_rough_log_that_saturates_too_little_is_fitted_with_the_others():
+    other, ours = (np.minimum(radii, reach) for radii, reach in zip(population(4), reversed(REACH), strict=True))
+    few = np.arange(0, 4000, 50)
+    some, rough, third = certified(0.3 * ours[few], VOTES, few), certified(0.3 * other, FEW_VOTES), log(ours**2)
+    assert acr_by_rough_log(some, rough, third) == acr_by_other_logs(some, rough, third)
 
 
 def test_another_data_set_is_refused():

@@ -99,6 +99,14 @@ def test_votes_are_those_counted_one_by_one_under_the_first_networks_noise(undis
         assert counts[row].tolist() == [classes.count(label) for label in range(10)]
 
 
+def test_a_first_network_and_its_votes_are_the_same_where_images_are_shifted(tmp_path, undisturbed):
+    run(tmp_path, replace(WITH_FIRST, shift=2))
+    one, other = RunFolder(undisturbed[0]), RunFolder(tmp_path)
+    assert digest(load_weights(RunFolder(one.first).model)[0]) == digest(load_weights(RunFolder(other.first).model)[0])
+    counts, others = (load_weights(folder.first_votes)[0]["counts"] for folder in (one, other))
+    assert torch.equal(counts, others)
+
+
 def test_the_rows_of_a_batch_go_with_its_images(tmp_path, seen, undisturbed):
     run(tmp_path)
     counts = load_weights(RunFolder(tmp_path).first_votes)[0]["counts"]

@@ -57,15 +57,15 @@ def test_a_recipe_without_it_is_written_as_ever_and_one_with_it_is_read_again():
     assert from_dict(to_dict(SHIFTED)) == SHIFTED == override(RECIPE, ["shift=2"])
 
 
-@pytest.mark.parametrize("shift", [-1, 65])
+@pytest.mark.parametrize("shift", [-1, 10**10])
 def test_a_shift_of_no_sense_is_refused(shift):
-    with pytest.raises(InputError, match="shift must be 0 to 64 pixels"):
+    with pytest.raises(InputError, match="shift must be a number of pixels"):
         replace(RECIPE, shift=shift)
 
 
-def test_a_shift_that_leaves_nothing_is_refused_before_the_folder_is_made(tmp_path):
-    with pytest.raises(InputError, match="shift of 14 would leave nothing of images of 28×28"):
-        list(train_on(replace(RECIPE, shift=14), tmp_path / "run", TRAIN, TEST, CPU))
+def test_a_shift_out_of_the_frame_is_refused_before_the_folder_is_made(tmp_path):
+    with pytest.raises(InputError, match="shift of 28 can push images of 28×28 out of the frame"):
+        list(train_on(replace(RECIPE, shift=28), tmp_path / "run", TRAIN, TEST, CPU))
     assert not (tmp_path / "run").exists()
 
 

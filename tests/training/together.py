@@ -50,6 +50,7 @@ RECIPES = {
         25,
         sampler=EasyImages(1, every=2, drop=0.05, drop_draws=20),
     ),
+    "shifted": Recipe("fake", "lenet", OBJECTIVES["consistency"], 1, 0.01, StepDecay(30), 25, shift=3),
     "bfloat16": Recipe("fake", "lenet", OBJECTIVES["smoothadv"], 1, 0.01, StepDecay(30), 25, precision="bfloat16"),
     "all taken up": Recipe(
         "tiny",

@@ -16,8 +16,8 @@ def shifted(images: ImageSet, pixels: int) -> ImageSet:
         return replace(images, whole=shifted(images.whole, pixels))
     if not isinstance(images, Dataset):
         raise InputError(f"{images.name}: its pictures are read from disk and cropped at random: leave `shift` out")
-    if 2 * pixels >= min(images.shape[1:]):
+    if pixels >= min(images.shape[1:]):
         size = "×".join(map(str, images.shape[1:]))
-        raise InputError(f"recipe: a shift of {pixels} would leave nothing of images of {size}")
+        raise InputError(f"recipe: a shift of {pixels} can push images of {size} out of the frame")
     flips = images.augmentation is not None and images.augmentation.flip
     return replace(images, augmentation=CropAndFlip(pixels, flips))

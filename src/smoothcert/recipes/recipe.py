@@ -16,7 +16,6 @@ from smoothcert.recipes.schedule import Schedule
 from smoothcert.recipes.source import Source
 from smoothcert.recipes.unopened import Unopened
 
-_MOST_SHIFTED = 64  # no image that stays in memory is much larger
 _MOST = 10**9  # of anything: more is a slip, and infinity would train nothing
 
 
@@ -86,8 +85,8 @@ class Recipe:
                 raise InputError(f"recipe: {name} must lie between 0 and 1, not {shown(share)}")
         if self.held_out is not None and not 1 <= self.held_out <= _MOST:
             raise InputError(f"recipe: held_out must be a number of images, not {shown(self.held_out)}")
-        if self.shift is not None and not 0 <= self.shift <= _MOST_SHIFTED:
-            raise InputError(f"recipe: shift must be 0 to {_MOST_SHIFTED} pixels, not {shown(self.shift)}")
+        if self.shift is not None and not 0 <= self.shift <= _MOST:
+            raise InputError(f"recipe: shift must be a number of pixels, not {shown(self.shift)}")
         if self.precision not in PRECISIONS:
             raise InputError(f"recipe: precision must be {' or '.join(PRECISIONS)}, not {shown(self.precision)}")
         if not isinstance(self.reduced, str | None):
