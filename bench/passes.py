@@ -32,6 +32,7 @@ NETWORKS = {  # shape of an image, classes, images of a batch, votes at a time
     "cifar_wide": (CIFAR10, 10, 64, 200),
     "cifar_resnet110": (CIFAR10, 10, 64, 100),
     "imagenet_resnet50": (IMAGENET, 1000, 4, 10),
+    "photo_wide": (IMAGENET, 10, 16, 40),
 }
 
 
