@@ -242,7 +242,7 @@ def test_no_two_curves_of_a_panel_share_a_name():
 
 def test_recipes_are_listed_with_the_papers_acr_and_cost(tmp_path):
     out = smoothcert("recipes", "mnist/*/0.50", cwd=tmp_path).stdout
-    assert "1.657/1.655" in out and "train h" in out and "one core" in out and out.count("lenet") == 13
+    assert "1.657/1.655" in out and "train h" in out and "one core" in out and out.count("lenet") == 15
     assert "ablation/m/2/0.50" in smoothcert("recipes", "ablation/m", cwd=tmp_path).stdout
     listed = json.loads(smoothcert("recipes", "--json", cwd=tmp_path).stdout)
     assert {entry["recipe"] for entry in listed} == {name for name in RECIPES if not name.endswith("/text")}

@@ -49,7 +49,7 @@ def images_for(name: str, photographs: Tensor) -> Tensor:
     """The real images, in the shape that the network takes."""
     if name == "lenet":
         return photographs.mean(1, keepdim=True)[:, :, 2:30, 2:30]
-    if name.startswith("imagenet"):
+    if name.startswith(("imagenet", "photo")):
         return nn.functional.interpolate(photographs[:8], size=224, mode="bilinear", antialias=True)
     return photographs
 

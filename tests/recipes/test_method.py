@@ -123,7 +123,7 @@ RUNS: dict[str, tuple[Run, Callable[[str], bool]]] = {
 
 def exempt(name: str) -> bool:
     """Recipes of our own, the longer training of CAT-RS on MNIST, and the released MACER with its own trainer."""
-    ours = ("-fast/", "-onward/", "-short/", "/best/", "mnist/cat-rs/", "-long/")
+    ours = ("-fast/", "-onward/", "-short/", "-tenth/", "/best/", "mnist/cat-rs/", "-long/")
     return any(part in name for part in ours) or name.endswith("/plain") or name.startswith("cifar10/macer/")
 
 

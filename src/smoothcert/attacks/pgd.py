@@ -61,6 +61,7 @@ class PGD:
 
     @property
     def knobs(self) -> tuple[str, ...]:
+        """What one has to choose: the number of views only where it is not all of them."""
         return ("epsilon", "steps", "m", "warmup") + (() if self.views is None else ("views",))
 
     def at(self, epoch: int) -> PGD:
