@@ -1,7 +1,7 @@
 """Photographs at 224×224: ten classes of ImageNet, a small network from scratch.
 
-100 epochs are meant for 1,000 images, all that were at hand: of the 9,469 that the set has elsewhere fewer do. λ is the
-paper's for ImageNet.
+100 epochs are meant for 1,000 images, which is all that were at hand. The whole set has 9,469: take fewer epochs there.
+λ is the paper's for ImageNet.
 """
 
 from smoothcert.noise import Gaussian
