@@ -114,6 +114,13 @@ def test_a_scaled_recipe_shrinks_all_that_is_told_in_epochs_and_says_so() -> Non
             reduced_recipe(find_recipe(BOTH), scale)
 
 
+def test_what_was_reduced_already_stays_said() -> None:
+    twice = reduced_recipe(find_recipe("mnist/smoothadv-short/0.50"), 0.5)
+    assert twice.reduced == (
+        "scale 0.5: 2 of 4 epochs (of a recipe that was reduced before: 4 of 90 epochs, a schedule of our own)"
+    )
+
+
 def test_a_scaled_certification_has_fewer_votes_on_evenly_spaced_images() -> None:
     assert reduced_certification(Certification(), 0.02) == Certification(n=2000, every=50)
     assert reduced_certification(Certification(every=100), 0.1, 50_000) == Certification(n=10_000, every=1000)

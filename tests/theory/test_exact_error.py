@@ -31,8 +31,8 @@ SETTINGS = {  # σ, α, n, radii in units of σ
 
 def of(name, setting, label_aware=False, n=None):
     sigma, alpha, size, radii = SETTINGS[setting]
-    options = {"radii": tuple(sigma * r for r in radii), "label_aware": label_aware} if name != "paper" else {}
-    return build(name, Gaussian(sigma), 20, n or size, alpha, **options)
+    options = {"radii": tuple(sigma * r for r in radii)} if name != "paper" else {}
+    return build(name, Gaussian(sigma), 20, n or size, alpha, label_aware=label_aware, **options)
 
 
 def same_future(procedure, evidence):
@@ -98,6 +98,20 @@ def test_adaptive_keeps_alpha_after_any_pilot_and_one_error_missed_is_noticed(se
             q = stats.norm.sf(radius / procedure.noise.scale) * (1 + 1e-7)  # just beyond a radius it can give
             assert too_large(procedure, q, selection) <= alpha
             assert too_large(procedure, q, selection, missed=1) > alpha * 0.8
+
+
+@pytest.mark.parametrize("setting", ["plain", "one radius", "tiny alpha"])
+def test_label_aware_paper_gives_up_on_a_wrong_guess_and_keeps_alpha_after_a_right_one(setting):
+    """CERTIFY's bound has no slack but that of whole votes: one error missed is noticed."""
+    procedure, alpha = of("paper", setting, label_aware=True), SETTINGS[setting][1]
+    wrong = Evidence((2, 18), given=0)
+    few = procedure.next(wrong).stop
+    assert few < procedure.n and procedure.radius(replace(wrong, looks=(Look(few, 0, 0),))) is None
+    attainable = [procedure.radius(Evidence((18, 2), (), (Look(procedure.n, e, e),), 0)) for e in range(12)]
+    assert None not in attainable[:2]
+    for radius in filter(None, attainable):
+        q = stats.norm.sf(radius / procedure.noise.scale) * (1 + 1e-7)  # just beyond a radius it can give
+        assert too_large(procedure, q) <= alpha < too_large(procedure, q, missed=1)
 
 
 def test_label_aware_curve_asks_for_no_guess_and_keeps_alpha():

@@ -22,6 +22,7 @@ MILLISECONDS: dict[str, tuple[float, float | None]] = {
     "cifar_resnet110": (31.3, 9.4),
     "imagenet_resnet50": (540.0, 145.0),
     "cifar_wide50": (2.8, 0.8),
+    "photo_wide": (14.9, 5.6),
     "unet32": (0.76, None),  # no votes of its own
     "unet64": (2.7, None),
     "unet_noise32": (0.76, None),

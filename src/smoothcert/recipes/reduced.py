@@ -29,6 +29,7 @@ def reduced_recipe(recipe: Recipe, scale: float) -> Recipe:
     epochs, left = max(1, round(scale * recipe.epochs)), scale * recipe.epochs
     share, fraction = epochs / recipe.epochs, min(1.0, left) * (recipe.fraction or 1.0)
     images = "" if fraction == 1 else f" on {100 * fraction:.3g} % of the images"
+    already = f" (of a recipe that was reduced before: {recipe.reduced})" if recipe.reduced else ""
     return replace(
         recipe,
         epochs=epochs,
@@ -41,7 +42,7 @@ def reduced_recipe(recipe: Recipe, scale: float) -> Recipe:
         first=_shrunk(
             recipe.first, scale=lambda s: s * scale, votes=lambda n: min(n, max(_LEAST_VOTES, round(scale * n)))
         ),
-        reduced=f"scale {scale:g}: {epochs} of {recipe.epochs} epochs{images}",
+        reduced=f"scale {scale:g}: {epochs} of {recipe.epochs} epochs{images}{already}",
     )
 
 
