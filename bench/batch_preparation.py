@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from smoothcert import data
 from smoothcert.data import Dataset
-from smoothcert.data.augment import CropAndFlip
+from smoothcert.data.augment import Shifts
 from smoothcert.files.environment import environment
 from smoothcert.models import build
 from smoothcert.noise import Gaussian
@@ -40,7 +40,7 @@ def made_up() -> Dataset:
     rng = np.random.Generator(np.random.PCG64(0))
     pixels = rng.integers(0, 256, (50_000, 3, 32, 32), dtype=np.uint8)
     made = Dataset.of("random", "train", pixels, np.arange(50_000) % 10, 10)
-    return replace(made, augmentation=CropAndFlip())
+    return replace(made, augmentation=Shifts())
 
 
 def one_by_one(images: NDArray[np.uint8], draws: Tensor, padding: int = 4) -> Tensor:
@@ -69,7 +69,7 @@ def main() -> None:
     optimizer = torch.optim.SGD(f.parameters(), 0.1, 0.9, weight_decay=1e-4, nesterov=True)
     order = torch.randperm(len(train_set), generator=generator_for(CPU, 0)).split(BATCH)
 
-    draws = CropAndFlip().draw(len(train_set), (0, 0))
+    draws = Shifts().draw(len(train_set), (0, 0))
     rows = train_set.images.permute(0, 2, 3, 1).contiguous().numpy()
     expected = one_by_one(rows[order[0]], draws[order[0]])
     if not torch.equal(expected, next(train_set.batches(order, (0, 0)))[0]):

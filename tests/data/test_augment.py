@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from smoothcert.data.augment import CropAndFlip, rng_for
+from smoothcert.data.augment import Shifts, rng_for
 from smoothcert.data.dataset import Dataset
 
 
@@ -16,7 +16,7 @@ def images(n: int, seed: int = 0) -> np.ndarray:
 
 def dataset(n: int = 500) -> Dataset:
     made = Dataset.of("made", "train", images(n), np.arange(n) % 10, 10)
-    return replace(made, augmentation=CropAndFlip())
+    return replace(made, augmentation=Shifts())
 
 
 def one_by_one(image: np.ndarray, top: int, left: int, flip: int, padding: int) -> np.ndarray:
@@ -28,7 +28,7 @@ def one_by_one(image: np.ndarray, top: int, left: int, flip: int, padding: int) 
 
 @pytest.mark.parametrize("padding", [0, 1, 4])
 def test_a_batch_is_cropped_and_flipped_as_each_of_its_images(padding):
-    x, augmentation = images(64), CropAndFlip(padding)
+    x, augmentation = images(64), Shifts(padding)
     draws = augmentation.draw(64, (0, 0))
     found = augmentation.apply(torch.from_numpy(x), draws)
     expected = [one_by_one(image, *draw, padding) for image, draw in zip(x, draws.tolist(), strict=True)]
@@ -37,12 +37,12 @@ def test_a_batch_is_cropped_and_flipped_as_each_of_its_images(padding):
 
 def test_images_that_are_not_square_keep_their_shape():
     x = torch.arange(2 * 3 * 5 * 7, dtype=torch.uint8).view(2, 3, 5, 7)
-    assert torch.equal(CropAndFlip(1).apply(x, torch.tensor([[1, 1, 0], [1, 1, 1]]))[0], x[0])
-    assert torch.equal(CropAndFlip(1).apply(x, torch.tensor([[1, 1, 0], [1, 1, 1]]))[1], x[1].flip(-1))
+    assert torch.equal(Shifts(1).apply(x, torch.tensor([[1, 1, 0], [1, 1, 1]]))[0], x[0])
+    assert torch.equal(Shifts(1).apply(x, torch.tensor([[1, 1, 0], [1, 1, 1]]))[1], x[1].flip(-1))
 
 
 def test_all_corners_and_both_sides_are_equally_likely():
-    n, draws = 81 * 2 * 500, CropAndFlip(4).draw(81 * 2 * 500, (3, 1))
+    n, draws = 81 * 2 * 500, Shifts(4).draw(81 * 2 * 500, (3, 1))
     cells = (draws[:, 0] * 9 + draws[:, 1]) * 2 + draws[:, 2]
     counts = torch.bincount(cells, minlength=162).double()
     # χ² with 161 degrees of freedom exceeds 280 once in 4e8; the seed is fixed

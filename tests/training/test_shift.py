@@ -10,7 +10,7 @@ from PIL import Image
 from tests.training.test_loop import CPU, RECIPE, TEST, TRAIN, run
 
 from smoothcert.data import load
-from smoothcert.data.augment import CropAndFlip
+from smoothcert.data.augment import Shifts
 from smoothcert.data.held_out import part_of
 from smoothcert.errors import InputError
 from smoothcert.recipes import from_dict, override, to_dict
@@ -39,9 +39,9 @@ def test_what_is_left_when_images_are_put_aside_is_shifted_alike():
 
 
 def test_a_shift_takes_the_place_of_what_the_data_set_does_and_keeps_its_flips():
-    cropped = replace(TRAIN, augmentation=CropAndFlip(4))
-    assert augmented(SHIFTED, cropped).augmentation == CropAndFlip(2, flip=True)
-    assert augmented(SHIFTED, TRAIN).augmentation == CropAndFlip(2, flip=False)
+    cropped = replace(TRAIN, augmentation=Shifts(4))
+    assert augmented(SHIFTED, cropped).augmentation == Shifts(2, flip=True)
+    assert augmented(SHIFTED, TRAIN).augmentation == Shifts(2, flip=False)
     assert augmented(RECIPE, cropped) is cropped
     assert torch.equal(shown(replace(RECIPE, shift=0), (0, 0)), TRAIN.batch(ALL)[0])
 

@@ -14,26 +14,26 @@ Key = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
-class CropAndFlip:
-    """Random crop of the image with a border of zeros, then, where wanted, horizontal flip with probability 1/2."""
+class Shifts:
+    """By up to so many pixels each way, zeros coming in; then, where wanted, a horizontal flip with probability 1/2."""
 
-    padding: int = 4
+    pixels: int = 4
     flip: bool = True
 
     def draw(self, images: int, key: Key) -> Tensor:
         """(N, 3): top, left, flip; for all N, so that none depends on how an epoch is cut in batches."""
         rng = rng_for(key)
-        corners = rng.integers(0, 2 * self.padding + 1, size=(images, 2))
+        corners = rng.integers(0, 2 * self.pixels + 1, size=(images, 2))
         return torch.from_numpy(np.hstack([corners, rng.integers(0, 1 + self.flip, size=(images, 1))]))
 
     def apply(self, images: Tensor, draws: Tensor) -> Tensor:
         height, width = images.shape[2:]
         top, left, flip = draws.unsqueeze(2).unbind(1)  # (B, 1) each
-        padded = torch.nn.functional.pad(images, (self.padding,) * 4).flatten(2)  # (B, C, H' · W')
+        padded = torch.nn.functional.pad(images, (self.pixels,) * 4).flatten(2)  # (B, C, H' · W')
         column = torch.arange(width, device=images.device)
         columns = left + torch.where(flip.bool(), column.flip(0), column)  # (B, W)
         rows = top + torch.arange(height, device=images.device)  # (B, H)
-        where = rows.unsqueeze(2) * (width + 2 * self.padding) + columns.unsqueeze(1)  # (B, H, W)
+        where = rows.unsqueeze(2) * (width + 2 * self.pixels) + columns.unsqueeze(1)  # (B, H, W)
         pixels = where.flatten(1).unsqueeze(1).expand(-1, images.shape[1], -1)
         return padded.gather(2, pixels).view_as(images)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothcert.data.augment import CropAndFlip
+from smoothcert.data.augment import Shifts
 from smoothcert.data.dataset import Dataset, data_root
 from smoothcert.data.inert_pickle import Inert, as_bytes, read_pickle
 from smoothcert.errors import InputError
@@ -30,7 +30,7 @@ def load(split: str, root: Path | None = None) -> Dataset:
     images = np.concatenate([images for images, _ in rows]).reshape(-1, 3, 32, 32)
     labels = np.concatenate([labels for _, labels in rows])
     found = Dataset.of("cifar10", split, images, labels, _CLASSES)
-    return replace(found, augmentation=CropAndFlip()) if split == "train" else found
+    return replace(found, augmentation=Shifts()) if split == "train" else found
 
 
 def _paths(split: str, root: Path | None) -> list[Path]:

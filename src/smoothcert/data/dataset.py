@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smoothcert.data.augment import CropAndFlip, Key
+from smoothcert.data.augment import Key, Shifts
 from smoothcert.errors import InputError
 
 
@@ -83,7 +83,7 @@ class Dataset:
     images: Tensor
     labels: Tensor
     num_classes: int
-    augmentation: CropAndFlip | None = None
+    augmentation: Shifts | None = None
     own: Own | None = None
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smoothcert.data.augment import CropAndFlip
+from smoothcert.data.augment import Shifts
 from smoothcert.data.dataset import Dataset, ImageSet
 from smoothcert.data.held_out import Part
 from smoothcert.errors import InputError
@@ -20,4 +20,4 @@ def shifted(images: ImageSet, pixels: int) -> ImageSet:
         size = "×".join(map(str, images.shape[1:]))
         raise InputError(f"recipe: a shift of {pixels} can push images of {size} out of the frame")
     flips = images.augmentation is not None and images.augmentation.flip
-    return replace(images, augmentation=CropAndFlip(pixels, flips))
+    return replace(images, augmentation=Shifts(pixels, flips))
