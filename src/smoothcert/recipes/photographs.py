@@ -1,6 +1,6 @@
 """Photographs at 224×224: ten classes of ImageNet, a small network from scratch.
 
-100 epochs are meant for 1,000 images, which is all that were at hand. The whole set has 9,469: take fewer epochs there.
+60 epochs are meant for 1,000 images, which is all that were at hand. The whole set has 9,469: take fewer epochs there.
 λ is the paper's for ImageNet.
 """
 
@@ -11,7 +11,7 @@ from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.schedule import Trapezoid
 
 
-def photographs(*terms: Term, m: int, epochs: int = 100) -> Recipe:
+def photographs(*terms: Term, m: int, epochs: int = 60) -> Recipe:
     """λ and η rise over the first half, as in `cifar10/consistency-fast`."""
     return Recipe(
         "imagenette",
