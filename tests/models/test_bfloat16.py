@@ -154,7 +154,7 @@ def test_a_cpu_without_the_instructions_says_so_in_one_line(monkeypatch):
     monkeypatch.delenv(precision.EMULATE)
     monkeypatch.setattr(precision, "computes_bfloat16", lambda device: False)
     f = nn.Sequential(nn.Flatten(), nn.Linear(784, 3)).eval()
-    refusal = r"no bfloat16 instructions: choose precision float32, or set SMOOTHCERT_EMULATE_BF16=1"
+    refusal = r"no bfloat16 instructions: choose precision float32 .*--precision float32.* SMOOTHCERT_EMULATE_BF16=1"
     with pytest.raises(InputError, match=refusal):
         SmoothedClassifier(f, Gaussian(0.5), 3, precision="bfloat16")
     with pytest.raises(InputError, match=refusal) as refused:

@@ -28,7 +28,8 @@ def require_precision(precision: str, device: torch.device) -> None:
         return
     kind = "CPU" if device.type == "cpu" else f"device ({device.type})"
     raise InputError(
-        f"this {kind} has no bfloat16 instructions: choose precision float32, or set {EMULATE}=1 to emulate them slowly"
+        f"this {kind} has no bfloat16 instructions: choose precision float32 (`train … --set precision=float32`,"
+        f" `certify … --precision float32`), or set {EMULATE}=1 to emulate them slowly"
     )
 
 
