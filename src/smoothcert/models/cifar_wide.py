@@ -10,7 +10,6 @@ from smoothcert.models.cifar_resnet import convolutions_and_norms, initialize
 from smoothcert.models.fused import conv_norm_relu
 from smoothcert.models.lenet import max_pool
 from smoothcert.models.normalize import CIFAR10, Normalize
-from smoothcert.models.winograd import Conv3x3
 
 
 class CifarWide(nn.Module):
@@ -61,9 +60,9 @@ class Group(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.conv1 = Conv3x3(inputs, outputs)
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
         self.bn1 = shift_norm(outputs)
-        self.conv2 = Conv3x3(outputs, outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
         self.bn2 = shift_norm(outputs)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -76,7 +75,7 @@ class Residual(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.conv = Conv3x3(channels, channels)
+        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
         self.bn = shift_norm(channels)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from smoothcert.models.winograd import Conv3x3
-
 _FEWEST = 16  # torch itself gives smaller float32 batches to another kernel, which sums in another order
 
 
@@ -17,7 +15,7 @@ def conv_norm_relu(conv: nn.Conv2d, norm: nn.Module, x: Tensor, added: Tensor | 
     registers. In float32 the numbers are the same to the last bit; in bfloat16 the sum is rounded once instead of
     twice.
     """
-    if not _fits(norm, x) or (isinstance(conv, Conv3x3) and conv.is_faster_for(x)):
+    if not _fits(norm, x):
         y = norm(conv(x))
         if added is not None:
             y += added
