@@ -21,7 +21,6 @@ from results.tables import (
     leaderboards,
     main_table,
     order_table,
-    photograph_table,
     tenth_table,
     wide_table,
 )
@@ -77,7 +76,7 @@ def build(source: Path, out: Path, readme: Path) -> None:
         "a tenth": tenth_table(runs),
         "cifar10": cifar10_table(runs),
         "cifar10 fast": wide_table(runs),
-        "photographs": photograph_table(runs),
+        "cifar10 order": order_table(runs, FAST, "cifar10"),
         "ways mnist": ways_table(MNIST, source / "ways"),
         "ways cifar10": ways_table(CIFAR10, source / "ways"),
         "environment": environments(runs),

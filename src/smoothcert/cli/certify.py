@@ -24,8 +24,9 @@ class Certify:
     """Certify a trained run, or any model, on its test set or on your own images. Called again, it goes on where it was
     stopped.
 
-    paper is CERTIFY of Cohen et al. (2019). curve finds which radii of a grid are certified, with a tenth of the votes:
-    for certified accuracies, not for an average radius. adaptive plans the votes of each image: for average radii.
+    paper is CERTIFY of Cohen et al. (2019). curve finds which radii of a grid are certified, with a twentieth to a
+    fifth of the votes: for certified accuracies, not for an average radius. adaptive plans the votes of each image: for
+    average radii.
     --budget shares a number of votes out among all images: the average radius that so many votes can buy.
 
     Example: smoothcert certify runs/mnist-gaussian-0.50-seed0 --n 10000 --every 10
@@ -52,7 +53,7 @@ class Certify:
     radii: tuple[float, ...] | None = None
     """grid of curve and adaptive (default: 0, 0.25, … as far as n votes reach)"""
     radius: float | None = None
-    """ask only whether an image is robust at this radius: curve with this one radius, 1,000 to 10,000 votes an image"""
+    """ask only whether an image is robust at this radius: curve with this one radius, 100 to 10,000 votes an image"""
     budget: int | None = None
     """votes for all selected images together, spent where they add most to the average radius: n0 of each image decide
     how many more it gets, at most n"""

@@ -107,7 +107,7 @@ class Reproduce:
         return seeds
 
     def _print_plan(self, tasks: list[Task]) -> None:
-        """One line per run: what is done, what is to do, and the hours left by the estimate of `recipes.cost`."""
+        """One line per run: what is done, what is to do, and the hours left by `recipes.estimate`."""
         from smoothcert.cli.display import print_json, print_table
         from smoothcert.cli.recipes import hours
         from smoothcert.recipes.estimate import MACHINE
