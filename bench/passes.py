@@ -1,4 +1,4 @@
-"""Milliseconds of one core for a forward-backward pass and for a vote, by network: what recipes/estimate.py counts with.
+"""Milliseconds of one core for a forward-backward pass and for a vote, by network: what recipes/estimate.py uses.
 
     python bench/passes.py [--seconds 10] [--only NAME]
 

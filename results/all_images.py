@@ -65,8 +65,8 @@ def _corrected(few: Results, rough: Results) -> Floats:
     most, roughly_most = (summarize(results, []).largest_radius for results in (few, rough))
     if not most or not roughly_most:
         raise InputError(f"{few.name} or {rough.name} does not say n and alpha")
-    if rough.header.selected != len(rough):
-        raise InputError(f"{rough.name}: not finished")
+    if rough.header.data is None or rough.header.data.images != len(rough):
+        raise InputError(f"{rough.name}: is not of all images")
     y, x = _pairs(few, rough)
     return y - most / roughly_most * x
 

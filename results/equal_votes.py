@@ -13,6 +13,8 @@ from smoothcert.analysis.fewer_votes import with_fewer_votes
 from smoothcert.analysis.metrics import contributions
 from smoothcert.errors import InputError
 from smoothcert.paper.published import Published
+from smoothcert.procedures.bound import SINGLE
+from smoothcert.procedures.fixed import Fixed
 from smoothcert.recipes import Certification
 
 
@@ -38,7 +40,9 @@ class AtEqualVotes:
 
 def at_equal_votes(ours: Results, log: Published, sigma: float) -> AtEqualVotes:
     """Their votes follow from their radii; of 100,000 an image those of ours are drawn, on average over all draws."""
-    n = ours.header.n
+    n, how = ours.header.n, ours.header.procedure
+    if not isinstance(how, Fixed) or (how.bound, how.alpha) != (SINGLE, Certification.alpha):
+        raise InputError(f"{ours.name}: was not certified as the authors did: CERTIFY with α = {Certification.alpha:g}")
     if n is None or n > Certification.n:
         raise InputError(f"{ours.name}: certified with {n} votes, the authors had {Certification.n:,}")
     theirs = with_fewer_votes(log.contribution, sigma, Certification.n, n)

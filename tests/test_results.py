@@ -24,6 +24,7 @@ from smoothcert.errors import InputError
 from smoothcert.interchange.weights import digest, load_weights
 from smoothcert.noise import Gaussian
 from smoothcert.paper.published import Published, published
+from smoothcert.procedures.bound import PAIR
 from smoothcert.procedures.fixed import Fixed
 from smoothcert.recipes import find_recipe, reduced_recipe, to_dict
 from smoothcert.records.header import UNSTATED
@@ -165,3 +166,11 @@ def test_every_log_of_a_way_is_finished_and_follows_from_its_votes():
     for log in logs:
         found = verify(log)
         assert found.rows >= 50 and not found.problems
+
+
+def test_a_log_that_was_not_made_as_the_authors_made_theirs_is_not_compared():
+    authors = published("cifar10/consistency/0.50")
+    ours = ours_of(authors.contribution, 1000)
+    for how in (Fixed(Gaussian(0.5), 100, 1000, 0.2), Fixed(Gaussian(0.5), 100, 1000, 0.001, PAIR)):
+        with pytest.raises(InputError, match="was not certified as the authors did"):
+            at_equal_votes(replace(ours, header=replace(ours.header, procedure=how)), authors, 0.5)

@@ -109,7 +109,7 @@ def checkpoint_tensors() -> dict[str, torch.Tensor]:
 
 def checkpoint_seeds() -> list[bytes]:
     position = {"epoch": 1, "step": 2, "sums": {"images": 3.0}, "seconds": 0.5, "phases": {}, "history": [{"epoch": 1}]}
-    return [safetensors(checkpoint_tensors(), {"position": position, "recipe": {"lr": 0.1}})]
+    return [safetensors(checkpoint_tensors(), {"position": position, "recipe": {"lr": 0.1}, "data_fingerprint": "0"})]
 
 
 def read_checkpoint(path: Path) -> object:
@@ -118,7 +118,7 @@ def read_checkpoint(path: Path) -> object:
     from smoothcert.training.learner import Learner
 
     learner = Learner(find_recipe("mnist5k/gaussian/0.50"), torch.nn.Linear(2, 2))
-    return load_checkpoint(path, learner, {"lr": 0.1})
+    return load_checkpoint(path, learner, {"recipe": {"lr": 0.1}, "data_fingerprint": "0"})
 
 
 def pth_of(content: object, **options: Any) -> bytes:

@@ -142,9 +142,13 @@ SIGMA, ALPHA, VOTES, FEW_VOTES = 0.25, 0.001, 100_000, 500
 REACH = [SIGMA * norm.ppf(ALPHA ** (1 / n)) for n in (VOTES, FEW_VOTES)]
 
 
+def of_images(number):
+    return {"name": "mnist", "split": "test", "images": number, "fingerprint": "0" * 64}
+
+
 def certified(radius, n, index=None, /, **other):
     noise = {"kind": "gaussian", "sigma": SIGMA}
-    about = {"n0": 100, "n": n, "alpha": ALPHA, "noise": noise, "model": {"name": "m"}, "selected": len(radius)}
+    about = {"n0": 100, "n": n, "alpha": ALPHA, "noise": noise, "model": {"name": "m"}, "data": of_images(4000)}
     return log(radius, index, {key: value for key, value in (about | other).items() if value is not None})
 
 
@@ -218,7 +222,7 @@ def test_a_difference_needs_the_same_images():
         ({"noise": {"kind": "gaussian", "sigma": 0.5}}, "the same noise"),
         ({"bound": "pair"}, "the same bound"),
         ({"n0": None, "n": None, "alpha": None}, "n and alpha"),
-        ({"selected": 10_000}, "not finished"),
+        ({"data": of_images(10_000)}, "is not of all images"),
     ],
 )
 def test_a_rough_log_that_does_not_fit_is_refused(strange, words):

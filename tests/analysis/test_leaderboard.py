@@ -1,5 +1,7 @@
 """Logs ranked at equal n on the same images, against answers that are known."""
 
+import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -215,6 +217,17 @@ def test_weights_that_a_training_started_from_cost_what_they_cost():
     for start, expected in (("mnist/gaussian/0.50", 270), (None, None)):
         made = mnist_log("tuned", replace(recipe, starts_from=start, init=Init("gaussian", "0" * 64)))
         assert leaderboard([made], published=False)[0].places[0].passes == expected
+
+
+def test_a_log_names_recipes_of_the_list_and_no_file_whose_code_would_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "code_of_a_log.py").write_text("raise SystemExit('code ran')")
+    said = to_dict(find_recipe("mnist/gaussian/0.50"))
+    said["objective"]["terms"] = [{"kind": "code_of_a_log:Term"}]
+    (tmp_path / "other.json").write_text(json.dumps(said))
+    recipe = replace(find_recipe("mnist/consistency/0.50"), starts_from="other.json")
+    (board,) = leaderboard([mnist_log("tuned", recipe)], published=False)
+    assert board.places[0].passes is None and "code_of_a_log" not in sys.modules
 
 
 def test_a_fraction_of_the_images_is_a_fraction_of_the_passes():

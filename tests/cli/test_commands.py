@@ -145,6 +145,14 @@ def test_one_radius_is_the_curve_of_this_radius(trained):
         assert "one radius" in fails(*call, "--radius", "0.25", *wrong, "--out", "x.jsonl", cwd=trained)
 
 
+def test_a_shard_that_no_image_falls_to_has_done_its_job(trained):
+    call = ["certify", "run", "--n", 200, "--device", "cpu", "--every", 20, "--out", "few.jsonl", "--shard", "5/8"]
+    done = smoothcert(*call, cwd=trained)
+    assert (done.returncode, done.stdout) == (0, "few.jsonl  0 of 2 images\n")
+    done = smoothcert(*call, "--json", cwd=trained)
+    assert done.returncode == 0 and json.loads(done.stdout)["rows"] == []
+
+
 def test_settings_that_cannot_certify_are_refused_at_once(trained):
     assert "n >= 10" in fails("certify", "run", "--n", "5", cwd=trained)
     assert "alpha" in fails("certify", "run", "--alpha", "2", cwd=trained)

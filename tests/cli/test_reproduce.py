@@ -21,6 +21,7 @@ from smoothcert.reproduction.figure import panels
 from smoothcert.reproduction.plan import items
 from tests.cli.running import fails, smoothcert
 from tests.figures.picture import is_whole
+from tests.own import PARTS, student_in
 
 FAKE = ["--set", "data=fake", "batch=64", "--scale", "0.03", "--device", "cpu"]
 RUN = "mnist-gaussian-0.50+data=fake+batch=64-reduced0.03-seed"
@@ -93,6 +94,17 @@ def test_what_lacks_data_is_skipped_and_named(tmp_path):
     assert not (tmp_path / "runs").exists()
     done = smoothcert("reproduce", "mnist/gaussian/*", "--data", "nowhere", cwd=tmp_path)
     assert done.returncode == 2 and done.stdout.count("skipped mnist-gaussian-") == 3
+
+
+def test_the_seed_of_a_recipe_file_is_its_own_unless_another_is_given(tmp_path):
+    (tmp_path / "seven.json").write_text(json.dumps(to_dict(RECIPES["mnist5k/gaussian/0.50"]) | {"seed": 7}))
+    for given, seed in (([], 7), (["--seed", "3"], 3)):
+        shown = smoothcert("show", "seven.json", *given, cwd=tmp_path).stdout
+        assert f"\nseed = {seed}\n" in shown
+        quick = ["--set", "data=fake", "epochs=1", "--device", "cpu"]
+        assert smoothcert("train", "seven.json", *given, *quick, cwd=tmp_path).returncode == 0
+        run = tmp_path / "runs" / f"seven+data=fake+epochs=1-seed{seed}"
+        assert json.loads((run / "recipe.json").read_text())["seed"] == seed
 
 
 @pytest.mark.parametrize(
@@ -217,6 +229,11 @@ def test_a_row_has_the_one_verdict_and_its_cells_have_their_gaps():
     found = beside([one, certified([1.558], recipe=reduced)], row)
     assert found.verdict.word == "reduced run" and found.reductions == ("scale 0.5: 45 of 90 epochs",)
     assert beside([one], row, changed=["lr=1"]).verdict.word == "changed recipe"
+    other = to_dict(replace(find_recipe("mnist/gaussian/0.50"), lr=5.0, epochs=900))
+    found = beside([certified([1.558], recipe=other)], row)
+    assert found.verdict.word == "changed recipe" and "lr: 5.0 here, 0.01 in the row's recipe" in found.changed[0]
+    seen = {"name": "mnist", "split": "train", "images": 60_000, "fingerprint": "0" * 64}
+    assert beside([certified([1.558], data=seen)], row).changed == ("certified on train images",)
 
 
 def test_a_figure_draws_what_there_is_beside_the_printed_cells():
@@ -321,3 +338,41 @@ def test_the_protocol_can_be_chosen(tmp_path):
     (entry,) = json.loads(smoothcert(*fake, "--every", 20, "--n", 200, "--dry-run", "--json", cwd=tmp_path).stdout)
     assert entry["certification"] == {"n0": 100, "n": 200, "alpha": 0.001, "every": 20, "procedure": "paper"}
     assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_a_run_of_code_of_ones_own_is_reproduced_and_done_again_where_that_code_changes(tmp_path):
+    with student_in(tmp_path) as student:
+        student.write(PARTS)
+        own = ["--set", "data=fake", "batch=64", f"model={student.module}:Net", "--scale", "0.01", "--device", "cpu"]
+        command = ["reproduce", "mnist/gaussian/0.50", *own]
+        for _ in range(2):
+            done = smoothcert(*command, cwd=tmp_path)
+            assert done.returncode == 0, done
+        assert "\ntrain" not in done.stdout and "\ntrained" not in done.stdout, done.stdout
+        student.write(PARTS + "\n# another network\n")
+        student.forget()
+        assert "sources" in fails(*command, cwd=tmp_path)
+
+
+def test_a_recipe_that_starts_from_another_run_leaves_its_folder_to_the_training(tmp_path, monkeypatch):
+    short = override(find_recipe("mnist/gaussian/0.50"), ["data=fake", "batch=64", "epochs=1"])
+    monkeypatch.setitem(RECIPES, "fake/first", short)
+    monkeypatch.setitem(RECIPES, "fake/second", replace(short, lr=0.005, starts_from="fake/first"))
+    command = ["reproduce", "fake/second", "--every", "20", "--n", "200", "--device", "cpu"]
+    assert "name its folder with --init" in fails(*command, cwd=tmp_path)
+    folder = tmp_path / "runs" / "fake-second-seed0"
+    assert not folder.exists()
+    for init in ([], ["--init", "runs/fake-first-seed0"]):
+        name = "fake/second" if init else "fake/first"
+        assert smoothcert("train", name, *init, "--device", "cpu", cwd=tmp_path).returncode == 0
+    done = smoothcert(*command, cwd=tmp_path)
+    assert done.returncode == 0 and "2 images" in done.stdout, done
+
+
+def test_a_curve_has_no_acr_and_a_damaged_training_log_is_one_line(tmp_path):
+    command = ["reproduce", "mnist5k/gaussian/0.50", *FAKE, "--procedure", "curve", "--n", "200"]
+    done = smoothcert(*command, cwd=tmp_path)
+    assert done.returncode == 0 and "in no table of the paper: ACR – ± –" in done.stdout, done
+    (training_log,) = tmp_path.glob("runs/*/train.jsonl")
+    training_log.write_bytes(b"\xff")
+    assert "not a training log" in fails(*command, "--dry-run", cwd=tmp_path)

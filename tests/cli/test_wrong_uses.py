@@ -1,11 +1,13 @@
 """Wrong uses of every command: one line on standard error, exit code 2, no traceback, nothing left behind."""
 
+import gzip
 import json
 import shlex
 
 import pytest
 
 from smoothcert.cli import COMMANDS
+from smoothcert.interchange.weights import load_weights, save_weights
 from smoothcert.noise import Gaussian
 from smoothcert.objectives import CrossEntropy, Objective
 from smoothcert.recipes import Recipe, StepDecay, to_dict
@@ -25,6 +27,10 @@ train recipe.json --scale 0                             | --scale
 train recipe.json --set nothing=1                       | nothing
 train recipe.json --set lr=-1                           | lr
 train recipe.json --out run                             | another recipe
+train recipe.json --out foreign                         | without its checkpoint
+train recipe.json --set objective.m=400 split_batch=true batch=400 | fewer images than m
+train recipe.json --set starts_from=broken.json --init run | unknown recipe
+show recipe.json --set starts_from=recipe.json          | unknown recipe
 train recipe.json --out recipe.json                     | recipe.json
 train recipe.json --device warp                         | --device
 train recipe.json --progress slow                       | --progress
@@ -48,6 +54,9 @@ certify run --every 0 --out x.jsonl                     | --every
 certify run --seed -1 --out x.jsonl                     | seed
 certify run --seed secrt --out x.jsonl                  | --seed
 certify run --limit 0 --out x.jsonl                     | --limit
+certify run --limit 0 --seed secret --out x.jsonl       | --limit
+certify run --limit 0 --n 100 --budget 5000 --out x.jsonl | --limit
+certify odd                                             | its recipe is None
 certify run --n 9 --out x.jsonl                         | n >= 10
 certify run --n0 0 --out x.jsonl                        | n0
 certify run --alpha 0 --out x.jsonl                     | alpha
@@ -113,11 +122,14 @@ selftest --device warp                                  | --device
 merge nowhere                                           | nowhere
 merge part.jsonl --out whole.jsonl                      | missing
 merge                                                   | name
+merge whole.jsonl.gz                                    | is packed
 table                                                   | at least one
 table run --radii -1                                    | --radii
 table run --confidence 2                                | confidence
 table run --out run                                     | run
 table run --out old.tsv/t.md                            | old.tsv
+table run --out run/../run/certify.jsonl                | what is read here
+table part.jsonl --out part.jsonl                       | what is read here
 table run --label a b                                   | --label
 table run --json --format latex                         | --json
 plot nowhere                                            | nowhere
@@ -139,8 +151,11 @@ compare run run --confidence 0                          | --confidence
 report                                                  | at least one
 report run --paper 6:99                                 | not 99
 report run --out nowhere/r.html --label a b             | --label
+report old.tsv --out old.tsv                            | what is read here
 export-tsv nowhere                                      | nowhere
 export-tsv run --digits 0                               | digits
+export-tsv run --out run/certify.jsonl                  | what is read here
+export-tsv old.tsv                                      | what is read here
 export-tsv run --out nowhere/t.tsv --digits -1          | digits
 data get                                                | get
 data fetch                                              | fetch what
@@ -158,6 +173,7 @@ import broken.json --out run --sigma 0.5 --dataset fake | run
 export run                                              | export to what
 export nowhere --safetensors m.safetensors              | nowhere
 export run --safetensors old.tsv/m.safetensors          | old.tsv
+export run --safetensors run/model.safetensors          | what is read here
 recipes nothing-like-it                                 | nothing-like-it
 show                                                    | recipe
 show mnist/gausian/0.50                                 | did you mean
@@ -191,6 +207,11 @@ def folder(tmp_path_factory):
     (folder / "part.jsonl").write_bytes(b"".join(lines[:6]))
     (folder / "old.tsv").write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.5\t1\t0:00:01\n")
     (folder / "empty").mkdir()
+    (folder / "foreign" / "checkpoint-500").mkdir(parents=True)  # as other programs name theirs
+    (folder / "foreign" / "model.safetensors").write_bytes(b"somebody's weights")
+    weights, about = load_weights(folder / "run" / "model.safetensors")
+    save_weights(folder / "odd" / "model.safetensors", weights, about | {"recipe": None})
+    (folder / "whole.jsonl.gz").write_bytes(gzip.compress(b"".join(lines)))
     (folder / "broken.json").write_text('{"data": ')
     return folder
 

@@ -178,3 +178,9 @@ def test_a_recipe_can_ask_for_grid_noise_and_keeps_it_in_its_files():
     recipe = override(find_recipe("mnist5k/consistency/0.50"), ['noise={kind="grid_gaussian", sigma=0.5}'])
     assert recipe.objective.noise == GridGaussian(0.5)
     assert from_dict(to_dict(recipe)) == recipe and to_dict(recipe)["objective"]["noise"]["kind"] == "grid_gaussian"
+
+
+def test_none_takes_away_what_may_be_missing_and_is_a_word_elsewhere() -> None:
+    assert override(find_recipe("cifar10/gaussian-onward/0.25"), ["starts_from=none"]).starts_from is None
+    undamped = override(find_recipe("cifar10/smoothadv/0.50"), ["damping=none"])
+    assert undamped.objective.attack.damping == "none"  # type: ignore[union-attr]

@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from tests.own import student_in
 from tests.training.test_loop import CPU, RECIPE, TEST, TRAIN
 
-from smoothcert.errors import InputError
+from smoothcert.errors import InputError, Notice
 from smoothcert.interchange.weights import digest, load_weights, save_weights
 from smoothcert.models import build
 from smoothcert.recipes import RECIPES, FirstNetwork, Init, find_recipe, from_dict, override, to_dict
@@ -219,3 +219,10 @@ def test_a_first_network_starts_anew() -> None:
     asks = replace(find_recipe("cifar10/cat-rs/0.25"), first=FirstNetwork("cifar10/gaussian-onward/0.25"))
     with pytest.raises(InputError, match="starts from a run of another: name one that starts anew"):
         training_passes(asks)
+
+
+def test_a_checkpoint_of_others_may_have_seen_what_is_put_aside_and_it_is_said(tmp_path: Path) -> None:
+    torch.save(build("lenet", 10).state_dict(), tmp_path / "theirs.pth")
+    with pytest.warns(Notice, match=r"held_out\) may be among those it was trained on"):
+        read_start(tmp_path / "theirs.pth", replace(SHORT, held_out=40), 10)
+    read_start(tmp_path / "theirs.pth", SHORT, 10)  # warnings are errors here

@@ -204,3 +204,23 @@ def test_a_run_folder_has_one_training_at_a_time(tmp_path, undisturbed):
     next(forgotten)
     del forgotten
     assert run(tmp_path) == undisturbed
+
+
+def test_a_training_does_not_go_on_with_other_images_but_does_from_an_older_checkpoint(tmp_path):
+    run(tmp_path, stop_after=6)
+    others = replace(TRAIN, images=255 - TRAIN.images)
+    with pytest.raises(InputError, match="the training images have changed since it began"):
+        next(train_on(RECIPE, tmp_path, others, TEST, CPU))
+    checkpoint = RunFolder(tmp_path).checkpoint
+    tensors, about = load_weights(checkpoint)
+    save_weights(checkpoint, tensors, {key: said for key, said in about.items() if key != "data_fingerprint"})
+    assert run(tmp_path) == digest(load_weights(RunFolder(tmp_path).model)[0])
+
+
+def test_a_sampler_that_leaves_fewer_images_than_views_is_one_line(tmp_path):
+    recipe = replace(RECIPE, split_batch=True)
+    goal, learner, save = recipe.objective, None, None
+    with pytest.raises(InputError, match="left fewer images than m = 2"):
+        few = replace(TRAIN, images=TRAIN.images[:1], labels=TRAIN.labels[:1])
+        learner = loop.Learner(recipe, build_network(recipe, 10))
+        next(loop._rest_of_epoch(recipe, goal, learner, few, loop.Position(), save, loop.Team(), None))

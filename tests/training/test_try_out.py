@@ -24,6 +24,10 @@ class Wants3(nn.Sequential):
     def __init__(self, num_classes):
         super().__init__(nn.Flatten(), nn.Linear(3, num_classes))
 
+class Normed(nn.Sequential):
+    def __init__(self, num_classes):
+        super().__init__(nn.Flatten(), nn.BatchNorm1d(784), nn.Linear(784, num_classes))
+
 def with_width(width):
     return Net(width)
 
@@ -89,6 +93,7 @@ def student(tmp_path, monkeypatch):
         (["model={}:with_width"], r"calling with_width\(\) raised TypeError.*width"),
         (["model={}:ready"], "is a network already"),
         (["model={}:Margin"], r"Margin\(\) returned a Margin, not a torch.nn.Module"),
+        (["model={}:Normed", "batch=319"], "one image .take another batch., fails: ValueError: Expected more than 1"),
         (["model={}:Net", "normalization=center"], "Net has no mean to subtract"),
         (['terms=[{{kind="{}:Typo"}}]'], r"AttributeError: 'Tensor' object has no attribute 'softmx'.*line \d+"),
         (['terms=[{{kind="{}:LateTypo"}}]'], "no attribute 'softmx'"),

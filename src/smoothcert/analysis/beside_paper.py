@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -13,7 +13,9 @@ from smoothcert.analysis.reduction import reductions
 from smoothcert.analysis.results import Results
 from smoothcert.analysis.verdict import Verdict, judge, rounded_as_printed
 from smoothcert.files.finite import finite
+from smoothcert.files.shown import differences
 from smoothcert.paper import Row
+from smoothcert.recipes import find_recipe, to_dict
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,10 @@ class BesidePaper:
 
 
 def beside(everything: Sequence[Results], row: Row, changed: Sequence[str] = ()) -> BesidePaper:
-    """Our cells beside those of `row`, and the verdict of `judge`. `everything`: one log per training."""
+    """Our cells beside those of `row`, and the verdict of `judge`. `everything`: one log per training.
+
+    What was changed follows from the logs too, where they state a recipe, but less readably than the caller may know.
+    """
     ours = [_numbers(results, row) for results in everything]
     printed = [_numbers(rounded_as_printed(results), row) for results in everything]
     cells = []
@@ -72,7 +77,20 @@ def beside(everything: Sequence[Results], row: Row, changed: Sequence[str] = ())
             deviation = stdev(values) if len(values) > 1 else None
             cells.append(Cell(radius, fmean(values), as_printed, fmean(errors), deviation, paper))
     less = dict.fromkeys(words for results in everything for words in reductions(results))
-    return BesidePaper(row, tuple(cells), judge(everything, row, changed), tuple(less), tuple(changed))
+    changed = tuple(changed or dict.fromkeys(words for results in everything for words in _changed(results, row)))
+    return BesidePaper(row, tuple(cells), judge(everything, row, changed), tuple(less), changed)
+
+
+def _changed(results: Results, row: Row) -> Iterator[str]:
+    """In what this is a run of none of the row's recipes; that it was reduced is said apart from this."""
+    recipe, data = results.header.recipe, results.header.data
+    if data is not None and data.split != "test":
+        yield f"certified on {data.split} images"
+    if recipe is None or recipe.reduced:
+        return
+    wanted = [replace(find_recipe(name), seed=recipe.seed) for name in row.recipes]
+    if recipe not in wanted:
+        yield differences(to_dict(recipe), to_dict(wanted[0]), ("here", "in the row's recipe"))
 
 
 def _numbers(results: Results, row: Row) -> dict[float | None, tuple[float, float]]:

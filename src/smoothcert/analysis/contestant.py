@@ -92,7 +92,9 @@ class Contestant:
         return ", ".join(self.reductions) or None
 
     def of_images(self, index: NDArray[np.int64]) -> Contestant:
-        """The same with these images only, which it must have, in this order."""
+        """The same with these images only, in this order; InputError where it lacks one."""
+        if not np.isin(index, self.results.index).all():
+            raise InputError(f"{self.results.name}: lacks images that it is asked about")
         order = np.argsort(self.results.index)
         at = order[np.searchsorted(self.results.index, index, sorter=order)]
         columns = {c: getattr(self.results, c)[at] for c in ("index", "label", "predict", "radius", "correct")}

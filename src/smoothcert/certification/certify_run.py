@@ -25,7 +25,7 @@ from smoothcert.procedures.procedure import Procedure, build
 from smoothcert.recipes.serialize import kind_of
 from smoothcert.records.row import Row
 from smoothcert.records.secret_seed import secret_seed_for
-from smoothcert.records.selection import Selection
+from smoothcert.records.selection import Selection, require_limit
 from smoothcert.smoothed.classifier import SmoothedClassifier
 
 _COLLAPSED = (
@@ -116,6 +116,7 @@ def certify_run(
         PosixPath('runs/my-run/certify.jsonl')
     """
     selection = Selection(every, start, stop)
+    require_limit(limit)
     target = open_target(run, **options)
     if (procedure != "paper" or budget is not None) and is_spec(kind_of(target.noise)):
         asked = f"--procedure {procedure}" if budget is None else "--budget"

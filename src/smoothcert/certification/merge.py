@@ -36,6 +36,8 @@ def merge(logs: Sequence[Path], out: Path | None = None, keep: bool = False, all
     wholes = list(dict.fromkeys(map(whole_path, logs)))
     if out is None and len(wholes) > 1:
         raise InputError("these are parts of several logs: say with --out where to write")
+    if out is None and wholes[0].suffix == ".gz":
+        raise InputError(f"{wholes[0]}: is packed, and stays as it is: say with --out where to write")
     to = out or wholes[0]
     with sole_owner(to.parent, to.name):
         if out is None:  # all of them: a part that was not named must not be lost when parts are deleted

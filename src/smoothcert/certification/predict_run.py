@@ -18,7 +18,7 @@ from smoothcert.errors import InputError
 from smoothcert.files.reading import parse_array, read_bytes
 from smoothcert.machine.work import work
 from smoothcert.procedures.prediction import require_votes
-from smoothcert.records.selection import Selection
+from smoothcert.records.selection import Selection, require_limit
 from smoothcert.smoothed.classifier import fresh_seed
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def predict_run(
         >>> predict_run("runs/my-run", ["seven.png"]).finish()[0].prediction.label  # doctest: +SKIP
         7
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"--limit must be at least 1, not {limit}")
+    require_limit(limit)
     require_votes(n, alpha)
     if len(images) == 1 and _is_set(images[0]):
         if options.get("dataset") is not None:

@@ -25,7 +25,7 @@ from smoothcert.records.log import CertificationLog, acr_of, read_certification,
 from smoothcert.records.parts import as_one, files_of, part_path, to_read
 from smoothcert.records.row import Row, to_row
 from smoothcert.records.secret_seed import SecretSeed
-from smoothcert.records.selection import Selection
+from smoothcert.records.selection import Selection, require_limit
 from smoothcert.smoothed.classifier import SmoothedClassifier, refuse_values_outside
 from smoothcert.smoothed.drive import Image
 from smoothcert.smoothed.grid_image import is_off_grid
@@ -71,8 +71,7 @@ def certify_images(
         device=g.device.type,
         precision=g.precision,
     )
-    if limit is not None and limit < 1:
-        raise InputError(f"--limit must be at least 1, not {limit}")
+    require_limit(limit)
     if secret is not None and secret.number != g.seed:
         raise InputError("the classifier votes under another seed than the secret one of the log")
     started = {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}

@@ -57,8 +57,8 @@ def print_verdicts(done: Reproduction, as_json: bool) -> None:
         _print_row(f"{item.name}, seed {', '.join(map(str, done.results[item]))}", found)
     for s in done.unprinted:
         mark = f" (reduced run: {'; '.join(s['reductions'])})" if s["reductions"] else ""
-        error = "–" if s["standard_error"] is None else f"{s['standard_error']:.3f}"
-        print(f"\n{s['recipe']}, seed {s['seed']}, in no table of the paper: ACR {s['acr']:.3f} ± {error}{mark}")
+        acr, error = ("–" if s[name] is None else f"{s[name]:.3f}" for name in ("acr", "standard_error"))
+        print(f"\n{s['recipe']}, seed {s['seed']}, in no table of the paper: ACR {acr} ± {error}{mark}")
     counts = Counter(found.verdict.word for _, found in done.verdicts)
     counts["skipped"] = len(done.skipped)
     if counts.total():

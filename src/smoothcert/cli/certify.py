@@ -124,7 +124,7 @@ class Certify:
             "votes": votes_of(whole),
             "reduced": None if header.recipe is None else header.recipe.reduced,
         }
-        if not header.labelled:
+        if not header.labelled or not whole.rows:
             said = ("index", "file", "predict", "radius")
             print_json(about | {"rows": [{key: row.get(key) for key in said} for row in whole.rows]})
             return
@@ -137,6 +137,8 @@ class Certify:
         from smoothcert.records.parts import files_of, read_whole
 
         whole = read_whole(log)
+        if not whole.rows:
+            return print(f"{log}  0 of {whole.header.selected} images")
         if not whole.header.labelled:
             return print_unlabelled(whole)
         results = read_results(log)

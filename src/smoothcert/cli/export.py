@@ -30,10 +30,14 @@ class Export:
         import torch
 
         from smoothcert import open_target
+        from smoothcert.files.writing import refuse_to_replace
         from smoothcert.interchange.export import export_onnx, export_safetensors
+        from smoothcert.records.run_folder import RunFolder
 
         if self.onnx is None and self.safetensors is None:
             raise InputError("export to what? give --onnx FILE or --safetensors FILE")
+        for out in filter(None, (self.onnx, self.safetensors)):
+            refuse_to_replace(out, (self.run, RunFolder(self.run).model))
         target = open_target(self.run, device="cpu", precision=self.precision, trust=self.trust)
         assert isinstance(target.f, torch.nn.Module)  # a run of ours always is one
         for path, export in ((self.onnx, export_onnx), (self.safetensors, export_safetensors)):

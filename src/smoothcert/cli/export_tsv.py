@@ -26,13 +26,12 @@ class ExportTsv:
     def __call__(self) -> None:
         from smoothcert.analysis import read_results
         from smoothcert.analysis.export import to_tsv
-        from smoothcert.errors import InputError
-        from smoothcert.files.writing import write_atomically
+        from smoothcert.files.writing import refuse_to_replace, write_atomically
+        from smoothcert.records.parts import files_of_all
 
         results = read_results(self.log)
         beside = self.log / "certify.tsv" if self.log.is_dir() else self.log.with_suffix(".tsv")
         out = self.out or beside
-        if out == results.path:
-            raise InputError(f"{out}: is the log itself: name another file with --out")
+        refuse_to_replace(out, files_of_all([self.log]))
         write_atomically(out, to_tsv(results, self.digits).encode())
         print(out)

@@ -42,12 +42,13 @@ class Report:
 
     def __call__(self) -> None:
         from smoothcert.cli.options.logs import readable
-        from smoothcert.files.writing import write_atomically
+        from smoothcert.files.writing import refuse_to_replace, write_atomically
         from smoothcert.paper import find_row
-        from smoothcert.records.parts import one_per_log
+        from smoothcert.records.parts import files_of_all, one_per_log
         from smoothcert.report.entry import entry_of, gallery_pictures
         from smoothcert.report.page import render
 
+        refuse_to_replace(self.out, files_of_all(self.logs))
         logs = one_per_log(self.logs)
         if len(self.paper) > len(logs):
             raise InputError(f"--paper names {len(self.paper)} rows for {len(logs)} logs")

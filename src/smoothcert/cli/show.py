@@ -21,8 +21,8 @@ class Show:
 
     recipe: Positional[str]
     """name of a recipe, or a .toml or .json file of one"""
-    seed: int = 0
-    """of training"""
+    seed: int | None = None
+    """of training (default: the recipe's)"""
     json: bool = False
     """print one JSON document"""
     variant: Variant = field(default_factory=Variant)
@@ -31,7 +31,8 @@ class Show:
         from smoothcert.cli.display import print_json
         from smoothcert.recipes import find_recipe, printed_rows, to_dict, to_toml
 
-        recipe = replace(self.variant.of(find_recipe(self.recipe)), seed=self.seed)
+        recipe = self.variant.of(find_recipe(self.recipe))
+        recipe = recipe if self.seed is None else replace(recipe, seed=self.seed)
         certification = self.variant.certification_of(recipe)
         rows = printed_rows(self.recipe)
         if self.json:
@@ -39,9 +40,8 @@ class Show:
             about = {"name": self.recipe, "recipe": to_dict(recipe), "certification": asdict(certification)}
             print_json(about | {"printed": printed})
             return
-        for line in self._comments(recipe, certification, rows):
-            print(f"# {line}")
-        print(to_toml(recipe), end="")
+        comments = [f"# {line}\n" for line in self._comments(recipe, certification, rows)]
+        print("".join(comments) + to_toml(recipe), end="")
 
     def _comments(self, recipe: Recipe, certification: Certification, rows: Sequence[Row]) -> Iterator[str]:
         from smoothcert.cli.recipes import hours

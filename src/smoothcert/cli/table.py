@@ -37,12 +37,15 @@ class Table:
         from smoothcert.analysis.tables import FORMATS, cells
         from smoothcert.cli.display import print_table
         from smoothcert.cli.options.logs import readable
-        from smoothcert.files.writing import write_atomically
+        from smoothcert.files.writing import refuse_to_replace, write_atomically
+        from smoothcert.records.parts import files_of_all
 
         if self.json and (self.out is not None or self.format not in ("terminal", "json")):
             raise InputError("--json prints JSON: for a file give --format json --out FILE, and for else only --format")
         if any(not 0 <= r < float("inf") for r in self.radii):
             raise InputError("--radii must be numbers >= 0")
+        if self.out is not None:
+            refuse_to_replace(self.out, files_of_all(self.logs))
         with readable(self.logs, labels=self.label) as (everything,):
             radii = list(self.radii) or default_radii(list(everything.values()))
             summaries = [summarize(results, radii, self.confidence) for results in everything.values()]

@@ -29,8 +29,8 @@ class Train:
     """a finished run to be the recipe's first network, where it has one (default: it is trained in OUT/first)"""
     classifier: str | None = None
     """of a denoiser that is trained for one: its run folder, or a model as certify takes it"""
-    seed: int = 0
-    """decides initial weights, order and noise"""
+    seed: int | None = None
+    """decides initial weights, order and noise (default: the recipe's, 0 unless a file says another)"""
     progress: Progress = "auto"
     variant: Variant = field(default_factory=Variant)
     machine: Machine = field(default_factory=Machine)
@@ -45,9 +45,10 @@ class Train:
         is_file = self.recipe.endswith((".json", ".toml"))
         name = Path(self.recipe).stem if is_file else real_name(self.recipe)
         begun = f"-from-{self.init.resolve().name}" if self.init and recipe.starts_from is None else ""
-        folder = self.out or Path("runs") / (self.variant.run_name(name, self.seed) + begun)
+        seed = recipe.seed if self.seed is None else self.seed
+        folder = self.out or Path("runs") / (self.variant.run_name(name, seed) + begun)
         given = {"init": self.init, "first": self.first, "classifier": self.classifier}
-        run = shown(train(recipe, folder, seed=self.seed, **given, **self.machine.where()), folder.name, self.progress)
+        run = shown(train(recipe, folder, seed=seed, **given, **self.machine.where()), folder.name, self.progress)
         if place().first:
             marked = f"  reduced run ({recipe.reduced})" if recipe.reduced else ""
             use = f"CLASSIFIER --denoiser {folder}" if recipe.objective.task != "classify" else f"{folder}"

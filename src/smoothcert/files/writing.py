@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -28,6 +28,12 @@ def write_atomically(path: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def refuse_to_replace(path: Path, read: Iterable[Path]) -> None:
+    """InputError where writing `path` would replace one of the files that are read, however it is spelled."""
+    if path.exists() and any(other.exists() and path.samefile(other) for other in read):
+        raise InputError(f"{path}: is what is read here: name another file to write")
 
 
 def sync_folder(folder: Path) -> None:

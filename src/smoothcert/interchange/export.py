@@ -73,12 +73,16 @@ def export_safetensors(f: nn.Module, path: Path, about: dict[str, Any], images: 
     """Write the weights of f by name, read them back, and refuse them if a logit differs in one bit."""
     original = copy.deepcopy(f).eval()
     x = _images(declared(f).input_shape, images)
-    save_weights(path, f.state_dict(), about)
     again = copy.deepcopy(original)
     for value in again.state_dict().values():
         value.zero_()  # so that what agrees below can only have come from the file
-    again.load_state_dict(load_weights(path)[0])
-    return _agreement(path, original, again, x, tolerance=0.0)
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder) / "model.safetensors"
+        save_weights(draft, f.state_dict(), about)
+        again.load_state_dict(load_weights(draft)[0])
+        found = _agreement(path, original, again, x, tolerance=0.0)
+        write_atomically(path, draft.read_bytes())
+    return found
 
 
 def _images(shape: tuple[int, ...] | None, images: Tensor | None) -> Tensor:

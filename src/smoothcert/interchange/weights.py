@@ -15,10 +15,12 @@ from torch import Tensor
 
 from smoothcert.errors import InputError
 from smoothcert.files.reading import LARGEST, parse_json, read_bytes
-from smoothcert.files.shown import one_line
+from smoothcert.files.shown import one_line, shown
 from smoothcert.files.writing import write_atomically
 
 _KEY = "smoothcert"
+_SAYS = {"model": str, "num_classes": int, "normalization": str}
+_MAY_SAY = {"recipe": dict, "dataset": str}
 
 
 def save_weights(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
@@ -41,6 +43,17 @@ def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"{path}: not a weights file of smoothcert: its description is not a table")
     if digest(tensors) != expected:
         raise InputError(f"{path}: damaged: its contents do not match its checksum")
+    return tensors, about
+
+
+def load_model(path: Path, *more: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Those of a finished model, which says what it is, and `more`."""
+    tensors, about = load_weights(path)
+    if not {*_SAYS, *more} <= about.keys():
+        raise InputError(f"{path}: holds no finished model (a checkpoint of a training?)")
+    for name, kind in (_SAYS | _MAY_SAY).items():
+        if name in about and type(about[name]) is not kind:
+            raise InputError(f"{path}: says of itself that its {name} is {shown(about[name])}, which cannot be")
     return tensors, about
 
 

@@ -73,6 +73,11 @@ def find_recipe(name: str) -> Recipe:
     """
     if name.endswith((".json", ".toml")):
         return read_recipe(Path(name), opens=True)
+    return listed_recipe(name)
+
+
+def listed_recipe(name: str) -> Recipe:
+    """The recipe of that name, which is never a path: for names that a file or a log says, which must run no code."""
     return RECIPES[real_name(name)]
 
 
@@ -129,6 +134,7 @@ __all__ = [
     "certification_of",
     "find_recipe",
     "from_dict",
+    "listed_recipe",
     "matching",
     "override",
     "printed_rows",

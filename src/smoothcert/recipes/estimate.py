@@ -101,9 +101,9 @@ def training_passes(recipe: Recipe) -> float:
 
 def _recipe_before(recipe: Recipe) -> Recipe:
     """The one whose run it starts from, on the same images."""
-    from smoothcert.recipes import find_recipe
+    from smoothcert.recipes import listed_recipe
 
-    return replace(find_recipe(recipe.starts_from or ""), data=recipe.data, fraction=recipe.fraction)
+    return replace(listed_recipe(recipe.starts_from or ""), data=recipe.data, fraction=recipe.fraction)
 
 
 def _own_passes(recipe: Recipe) -> float:

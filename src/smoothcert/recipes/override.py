@@ -11,6 +11,7 @@ from smoothcert.files.shown import shown
 from smoothcert.recipes.recipe import Recipe
 from smoothcert.recipes.serialize import from_dict, to_dict
 
+_MAY_BE_MISSING = {"starts_from", "sha256"}
 _ELSEWHERE = {"seed": "--seed", "reduced": "--scale", "fraction": "--scale", "init": "--init"}
 
 
@@ -36,7 +37,7 @@ def _set(values: dict[str, Any], path: str, value: Any) -> None:
     table, name = _place(values, path)
     if value is not None:
         table[name] = value
-    elif isinstance(table.get(name), str):
+    elif isinstance(table.get(name), str) and name not in _MAY_BE_MISSING:
         table[name] = "none"  # a word like others where words are meant
     else:
         table.pop(name, None)

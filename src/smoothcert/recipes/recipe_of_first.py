@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smoothcert.errors import InputError
-from smoothcert.recipes import RECIPES, real_name, reduced_recipe
+from smoothcert.recipes import listed_recipe, reduced_recipe
 from smoothcert.recipes.first_network import FirstNetwork
 from smoothcert.recipes.recipe import Recipe
 
@@ -13,7 +13,7 @@ from smoothcert.recipes.recipe import Recipe
 def recipe_of_first(recipe: Recipe, first: FirstNetwork) -> Recipe:
     """The recipe that `first` names, on the images and with the seed of `recipe`."""
     try:
-        named = RECIPES[real_name(first.recipe)]
+        named = listed_recipe(first.recipe)
     except InputError as error:
         raise InputError(f"recipe.first: {error}") from None
     if named.first is not None:

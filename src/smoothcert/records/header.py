@@ -34,6 +34,7 @@ _OF_PROCEDURE = (
     "alpha",
 )
 _MOST_CLASSES = 10**6
+_MOST_IMAGES = 10**8
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -71,8 +72,8 @@ class Data:
     """whether each row has a label, and with it `correct`"""
 
     def __post_init__(self) -> None:
-        if self.images < 1:
-            raise InputError(f"data.images must be at least 1, not {self.images}")
+        if not 1 <= self.images <= _MOST_IMAGES:  # readers list those that are missing
+            raise InputError(f"data.images must be from 1 to {_MOST_IMAGES:,}, not {self.images}")
 
     def to_json(self) -> dict[str, Any]:
         """Older logs have neither of the last two, which are left out where they say nothing new."""

@@ -46,6 +46,11 @@ def one_per_log(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(path if path.is_dir() else whole_path(path) for path in paths))
 
 
+def files_of_all(paths: Iterable[Path]) -> list[Path]:
+    """All files of the logs that these run folders, logs and parts belong to."""
+    return [file for path in paths for file in [path, *files_of(whole_path(path))]]
+
+
 def read_whole(path: Path) -> CertificationLog:
     """The whole certification that a run folder, a log or one of its parts belongs to."""
     log = whole_path(path)

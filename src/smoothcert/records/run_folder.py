@@ -54,7 +54,7 @@ class RunFolder:
     def cannot_go_on(self) -> bool:
         """Whether something was trained here and no checkpoint of it is left, as in a published run."""
         return any(file.exists() for file in (self.training_log, self.model)) and not any(
-            self.path.glob(f"{self.checkpoint.stem}*")
+            self.path.glob(f"{self.checkpoint.stem}*{self.checkpoint.suffix}")
         )
 
     def claim(self, recipe: Recipe) -> None:

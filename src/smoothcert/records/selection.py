@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from smoothcert.errors import InputError
 
 
+def require_limit(limit: int | None) -> None:
+    """Of how many images one call takes."""
+    if limit is not None and limit < 1:
+        raise InputError(f"--limit must be at least 1, not {limit}")
+
+
 @dataclass(frozen=True)
 class Selection:
     """Images start, start + every, … below stop: every k-th is a fair sample of a test set, the first k are not.

@@ -13,16 +13,19 @@ from typing import Any, Literal
 from smoothcert import recipes
 from smoothcert.attacks import PGD
 from smoothcert.errors import InputError
+from smoothcert.files.shown import differences
 from smoothcert.noise import Noise, same_law
 from smoothcert.paper import TABLES, Row, attack_settings, costs, rows
 from smoothcert.procedures.fixed import Fixed
 from smoothcert.procedures.procedure import Procedure, build
-from smoothcert.recipes import Certification, Recipe, real_name
+from smoothcert.recipes import Certification, Recipe, real_name, to_dict
 from smoothcert.recipes.estimate import TEST_IMAGES, estimate
+from smoothcert.recipes.source import with_sources
 from smoothcert.records.log import missing
 from smoothcert.records.parts import files_of, read_whole, to_read
 from smoothcert.records.run_folder import RunFolder
 from smoothcert.records.selection import Selection
+from smoothcert.records.training_log import read_training_log
 
 # The tables whose rows a figure draws. What figure 3 shows our sources do not say; it is taken to be ImageNet's curves,
 # which no other figure has. Figure 1 looks at networks, not at certificates; nor do they name its σ: 0.5 here.
@@ -109,6 +112,13 @@ class Task:
         same = own and here == asked and run.recipe.exists() and self._is_of(run.read_recipe())
         return log if same and not missing(found) else None
 
+    def refuse_another(self) -> None:
+        """InputError where the folder holds a run of another recipe; a new folder is the training's to claim."""
+        run = RunFolder(self.folder)
+        if run.recipe.exists() and not self._is_of(found := run.read_recipe()):
+            said = differences(to_dict(found), to_dict(self.recipe))
+            raise InputError(f"{self.folder}: holds a run of another recipe ({said}): choose another --out")
+
     def _is_of(self, found: Recipe | None) -> bool:
         """Whether this is the recipe, but for the weights that it leaves open."""
         if found is not None and self.recipe.starts_from is not None:
@@ -119,13 +129,13 @@ class Task:
         """From the files alone: nothing is loaded that takes time."""
         run = RunFolder(self.folder)
         trained = run.model.exists() or self.finished_log() is not None
-        epochs = len(run.training_log.read_text().splitlines()) if run.training_log.exists() else 0
+        epochs = len(read_training_log(run.training_log)) if run.training_log.exists() else 0
         certified, selected, log = 0, None, to_read(run.certification_log)
         if trained and self.item.certified and files_of(log):
             found = read_whole(log)
             certified, selected = len(found.rows), found.header.selected
         cost = estimate(self.recipe, self.certification)
-        left = 0.0 if trained else 1 - epochs / self.recipe.epochs
+        left = 0.0 if trained else max(0.0, 1 - epochs / self.recipe.epochs)
         uncertified = 0.0 if not self.item.certified else 1 - certified / selected if selected else 1.0
         hours = (cost.training_hours, left), (cost.certification_hours, uncertified)
         training, certification = (None if full is None else full * share for full, share in hours)
@@ -163,6 +173,7 @@ def plan(
     tasks = []
     for item in items(what):
         recipe = recipes.reduced_recipe(recipes.override(recipes.find_recipe(item.name), settings), scale)
+        recipe = with_sources(recipe)  # so that a run of code that has changed since is another
         certification = replace(certification_for(recipe, scale), **chosen_certification)
         if chosen_certification:
             Selection(certification.every), procedure_for(recipe, certification)  # refused here if they cannot be

@@ -170,7 +170,7 @@ def reproduce(
 def _train(task: Task, where: Where) -> Generator[Milestone | Step | Epoch | Votes, None, None]:
     """Only as far as it is not done yet; a folder of another recipe is refused."""
     run = RunFolder(task.folder)
-    run.claim(task.recipe)
+    task.refuse_another()
     if not run.model.exists():
         yield Milestone("started", task, f"train {task.folder.name}")
         training = train(task.recipe, task.folder, **where)

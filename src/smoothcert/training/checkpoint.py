@@ -36,17 +36,20 @@ class Position:
         self.epoch, self.step, self.sums, self.seconds, self.phases = self.epoch + 1, 0, {}, 0.0, {}
 
 
-def save_checkpoint(path: Path, learner: Learner, position: Position, recipe: dict[str, Any]) -> None:
-    """Atomic; the checkpoint before this one is kept beside it."""
+def save_checkpoint(path: Path, learner: Learner, position: Position, trained: dict[str, Any]) -> None:
+    """Atomic; the checkpoint before this one is kept beside it. `trained`: its recipe and data_fingerprint."""
     fresh = path.with_name(f"{path.stem}.new{path.suffix}")
-    save_weights(fresh, learner.state(), {"position": vars(position), "recipe": recipe})
+    save_weights(fresh, learner.state(), {"position": vars(position), **trained})
     if path.exists():
         path.replace(previous(path))
     fresh.replace(path)
 
 
-def load_checkpoint(path: Path, learner: Learner, recipe: dict[str, Any]) -> Position:
-    """Restore the learner in place; a damaged checkpoint gives way, visibly, to the one before it."""
+def load_checkpoint(path: Path, learner: Learner, trained: dict[str, Any]) -> Position:
+    """Restore the learner in place; a damaged checkpoint gives way, visibly, to the one before it.
+
+    InputError where it is of another recipe or of other images; older checkpoints do not say of which.
+    """
     if not path.exists() and not previous(path).exists():
         return Position()
     try:
@@ -57,8 +60,10 @@ def load_checkpoint(path: Path, learner: Learner, recipe: dict[str, Any]) -> Pos
         if path.exists():  # a missing one only means that the last save was cut between its two renames
             warnings.warn(f"{error}; going on from {previous(path).name}", stacklevel=2)
         tensors, about = load_weights(previous(path))
-    if about.get("recipe") != recipe:
+    if about.get("recipe") != trained["recipe"]:
         raise InputError(f"{path}: is of another recipe: choose another --out")
+    if about.get("data_fingerprint", trained["data_fingerprint"]) != trained["data_fingerprint"]:
+        raise InputError(f"{path}: the training images have changed since it began: undo that, or choose another --out")
     position = _position(about.get("position"))
     if position is None:
         raise InputError(f"{path}: is not a checkpoint that this program wrote: delete it to start again")

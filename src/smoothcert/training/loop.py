@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -117,8 +117,11 @@ def train_on(
     network = build_network(recipe, train_set.num_classes, train_set.shape[0])
     if start is not None:
         network.load_state_dict(start.weights)
-    try_out(recipe, network, augmented(recipe, train_set), goal)
-    run, description, writes = RunFolder(folder), to_dict(recipe), team.place.first
+    smallest = min(map(len, step_indices(recipe, len(train_set), 0)), default=0)
+    if not smallest:
+        raise InputError(f"an epoch has fewer images than m = {recipe.objective.m}: take more, or a smaller m")
+    try_out(recipe, network, augmented(recipe, train_set), goal, smallest)
+    run, writes = RunFolder(folder), team.place.first
     with sole_owner(folder, "train") if writes else contextlib.nullcontext():
         if writes:
             if run.cannot_go_on:
@@ -130,24 +133,26 @@ def train_on(
         f = team.adopt(network.to(device))
         f = f.to(memory_format=declared(f).memory_format or torch.contiguous_format)  # type: ignore[call-overload]
         learner = Learner(recipe, f)
-        position = load_checkpoint(run.checkpoint, learner, description) if writes else Position()
+        trained = {"recipe": to_dict(recipe), "data_fingerprint": train_set.fingerprint}
+        position = load_checkpoint(run.checkpoint, learner, trained) if writes else Position()
         position = team.agree(learner, position)
+        save = partial(save_checkpoint, run.checkpoint, learner, position, trained)
         if writes and position.epoch < recipe.epochs:
             run.model.unlink(missing_ok=True)  # of no training that this folder still knows
         train_set, test_set = train_set.to(device), test_set.to(device)
         used, votes = used_images(recipe, len(train_set)), None
         if recipe.first is not None and position.epoch < recipe.epochs:
-            trained = partial(_train_first, train_set=train_set, test_set=test_set, device=device, team=team)
-            votes = yield from first_votes(recipe, run, train_set, used, trained, first, team)
+            train_first = partial(_train_first, train_set=train_set, test_set=test_set, device=device, team=team)
+            votes = yield from first_votes(recipe, run, train_set, used, train_first, first, team)
         while position.epoch < recipe.epochs:
             if position.step == 0:  # later a checkpoint has what was found
                 begun = time.perf_counter()
                 learner.sample = yield from look(recipe, learner, train_set, position.epoch, used, team)
                 position.seconds += time.perf_counter() - begun
-            yield from _rest_of_epoch(recipe, goal, run, learner, augmented(recipe, train_set), position, team, votes)
+            yield from _rest_of_epoch(recipe, goal, learner, augmented(recipe, train_set), position, save, team, votes)
             _close_epoch(recipe, goal, learner, test_set, position, device)
             if writes:
-                save_checkpoint(run.checkpoint, learner, position, description)
+                save()
                 write_training_log(run.training_log, position.history)
             yield Epoch(position.history[-1])
         if not writes:
@@ -155,13 +160,12 @@ def train_on(
         write_training_log(run.training_log, position.history)
         if not run.model.exists():
             about = {
-                "recipe": description,
+                **trained,
                 "model": recipe.model,
                 "num_classes": train_set.num_classes,
                 "normalization": recipe.normalization,
                 "noise": to_dict(recipe.objective.noise),
                 "dataset": recipe.data,
-                "data_fingerprint": train_set.fingerprint,
                 "environment": environment(),
                 **recipe.objective.about,
             }
@@ -199,16 +203,18 @@ def _train_first(
 def _rest_of_epoch(
     recipe: Recipe,
     goal: Charging,
-    run: RunFolder,
     learner: Learner,
     data: ImageSet,
     position: Position,
+    save: Callable[[], None],
     team: Team,
     votes: Tensor | None,
 ) -> Iterator[Step]:
     """The steps from `position` to the end of its epoch."""
     device, epoch, f = data.labels.device, position.epoch, learner.trained
     steps = step_indices(recipe, len(data), epoch, learner.sample)
+    if not steps:
+        raise InputError(f"the sampler left fewer images than m = {recipe.objective.m} in epoch {epoch + 1}")
     sums = {name: torch.tensor(total, device=device) for name, total in position.sums.items()}
     stopwatch, pause = Stopwatch(device), _SECONDS_BETWEEN_CHECKPOINTS
     shares = [team.share(len(step)) for step in steps]
@@ -248,7 +254,7 @@ def _rest_of_epoch(
             begun, stopwatch = now, Stopwatch(device)
             refuse_divergence(position)
             if team.place.first and position.step < len(steps):  # the end of the epoch is saved by the caller
-                save_checkpoint(run.checkpoint, learner, position, to_dict(recipe))
+                save()
                 begun = saved = time.perf_counter()
                 pause = max(pause, (saved - now) / _SHARE_OF_TIME_FOR_CHECKPOINTS)
         yield Step(epoch, position.step, len(steps), share.total / (now - clock), sums, recipe.epochs, tuple(beside))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from smoothcert.errors import InputError
+from smoothcert.errors import InputError, Notice
 from smoothcert.files.source import is_spec
 from smoothcert.interchange.foreign_checkpoint import fill_factory, import_checkpoint
-from smoothcert.recipes import Init, Recipe, find_recipe, from_dict
+from smoothcert.recipes import Init, Recipe, from_dict, listed_recipe
 from smoothcert.training.build_network import build_network
 from smoothcert.training.finished_run import FinishedRun, read_finished
 
@@ -48,6 +49,9 @@ def read_start(path: Path, recipe: Recipe, num_classes: int, channels: int = 1) 
         return Start(Init(name, run.sha256), _filled(path, recipe, f, run.weights))
     if recipe.starts_from is not None:
         raise InputError(f"{path}: the recipe starts from a run of {recipe.starts_from}, and this is none of ours")
+    if recipe.held_out is not None:
+        seen = "the images that are put aside (held_out) may be among those it was trained on: it does not say"
+        warnings.warn(f"{path}: {seen}", Notice, stacklevel=2)
     if is_spec(recipe.model):
         foreign = fill_factory(path, recipe.model, build_network(recipe, num_classes, channels))
     else:
@@ -78,8 +82,8 @@ def _require_asked_for(run: FinishedRun, recipe: Recipe) -> None:
     if recipe.starts_from is None:
         return
     trained_by = from_dict(run.about["recipe"]) if "recipe" in run.about else None
-    named = replace(find_recipe(recipe.starts_from), data=recipe.data, model=recipe.model, held_out=recipe.held_out)
-    if trained_by is None or replace(trained_by, seed=named.seed) != named:
+    named = replace(listed_recipe(recipe.starts_from), data=recipe.data, model=recipe.model, held_out=recipe.held_out)
+    if trained_by is None or replace(trained_by, seed=named.seed, sources=named.sources) != named:
         raise InputError(
             f"{run.path}: the recipe starts from a run of {recipe.starts_from}, and this is of another one"
         )

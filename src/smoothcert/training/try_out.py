@@ -7,6 +7,7 @@ import math
 import os
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,11 +38,12 @@ _TAKEN = {
 """columns of a training log: no term may have such a name"""
 
 
-def try_out(recipe: Recipe, f: nn.Module, images: ImageSet, goal: Charging | None = None) -> None:
+def try_out(recipe: Recipe, f: nn.Module, images: ImageSet, goal: Charging | None = None, smallest: int = 2) -> None:
     """InputError in one line where the recipe could not be trained; f stays as it is.
 
     Two images pass through f. Where the recipe names code of one's own, a whole step is tried on a copy of f, under the
-    objective of the first epoch and of the last: `goal` where it is more than the recipe's.
+    objective of the first epoch and of the last: `goal` where it is more than the recipe's. The `smallest` step of an
+    epoch may have one image, which batch norm, for one, cannot do with: then that is tried too.
     """
     shape = declared(f).input_shape
     if shape is not None and tuple(shape) != images.shape:
@@ -62,7 +64,11 @@ def try_out(recipe: Recipe, f: nn.Module, images: ImageSet, goal: Charging | Non
         raise InputError(f"{recipe.model} gives {found} for {len(x)} images of {recipe.data}; {needed}")
     if recipe.sources:
         goal = goal or recipe.objective
-        _tried("the recipe", lambda: _one_step(recipe, goal, copy.deepcopy(f), x, y, images.num_classes))
+        step = partial(_one_step, recipe, goal, num_classes=images.num_classes)
+        _tried("the recipe", lambda: step(copy.deepcopy(f), x, y))
+        if smallest == 1:
+            alone = "the last step of an epoch, which has one image (take another batch),"
+            _tried(alone, lambda: step(copy.deepcopy(f), x[:1], y[:1]), "")
 
 
 def _one_step(recipe: Recipe, goal: Charging, f: nn.Module, x: Tensor, y: Tensor, num_classes: int) -> None:
@@ -81,7 +87,7 @@ def _one_step(recipe: Recipe, goal: Charging, f: nn.Module, x: Tensor, y: Tensor
                 raise InputError(f"a term cannot be called {name}: a training log has this column already")
 
 
-def _tried(what: str, call: Callable[[], Result]) -> Result:
+def _tried(what: str, call: Callable[[], Result], on: str = " on two images") -> Result:
     try:
         return call()
     except InputError:
@@ -92,4 +98,4 @@ def _tried(what: str, call: Callable[[], Result]) -> Result:
             frame for frame in frames if not Path(frame.filename).is_relative_to(_OURS) and _TORCH not in frame.filename
         ]
         where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-        raise InputError(f"{what} fails on two images: {one_line(error)}{where}") from error
+        raise InputError(f"{what} fails{on}: {one_line(error)}{where}") from error
