@@ -23,7 +23,8 @@ class Advise:
     fine-tune it, or train one under noise.
 
     Measures on a few images the accuracy without noise, under noise of several σ, and the certified accuracy to expect
-    at a radius. These are estimates, no certificates. With a denoiser, all of it also behind the denoiser.
+    at a radius. These are estimates, no certificates. With a denoiser, all of it also behind the denoiser. The
+    noise is Gaussian, of each of --sigmas: --sigma and --noise are refused.
 
     Example: smoothcert advise classifier.onnx --dataset mnist --radius 0.5
     """

@@ -1,7 +1,7 @@
 """Denoisers, the network of a diffusion model, and classifiers that never saw noise: what denoised smoothing needs.
 
-Schedules of our own: AdamW with a rate that falls straight to 0, the average of weights, bfloat16. MNIST takes some ten
-minutes of one core, CIFAR-10 25. A denoiser for several σ costs as much as one for a single σ.
+Schedules of our own; of denoisers: AdamW with a rate that falls straight to 0, the average of weights, bfloat16. MNIST
+takes some ten minutes of one core, CIFAR-10 25. A denoiser for several σ costs as much as one for a single σ.
 
 Those of `stability` want the classifier that they are trained for, `smoothcert train NAME --classifier RUN`. Their
 squared error keeps the denoised image an image, at a weight at which both matter: it is some 0.01, cross-entropies 0.1.

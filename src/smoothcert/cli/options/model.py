@@ -43,7 +43,7 @@ class Model:
     normalization: str | None = None
     """of a checkpoint: standard, center or none"""
     precision: Literal["float32", "bfloat16"] | None = None
-    """of the network (default: as it was trained); bfloat16 votes nearly twice as fast on a CPU that has it"""
+    """of the network (default: as it was trained); bfloat16 votes 1.6 to 2 times as fast on a CPU that has it"""
 
     trust: bool = False
     """run code that came with the model: a TorchScript or .pt2 file, or a run whose own network or noise has another
