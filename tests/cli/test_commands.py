@@ -44,6 +44,7 @@ def test_every_command_explains_itself(tmp_path, command):
     done = smoothcert(command, "--help", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith(f"usage: smoothcert {command}")
     assert command in smoothcert("--help", cwd=tmp_path).stdout
+    assert not re.search(r"default: (None|False)?\)", re.sub(r"[\s│]+", " ", done.stdout))
 
 
 def test_help_does_not_wait_for_heavy_imports(tmp_path):
