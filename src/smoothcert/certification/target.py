@@ -21,7 +21,7 @@ from smoothcert.errors import InputError
 from smoothcert.files.shown import shown
 from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.foreign_model import open_model
-from smoothcert.interchange.weights import digest, load_model
+from smoothcert.interchange.weights import digest, load_weights, require_model
 from smoothcert.machine.device import Where, prepare
 from smoothcert.machine.precision import Precision, require_precision
 from smoothcert.noise import Noise, on_grid, same_law
@@ -239,9 +239,10 @@ def _from_run(path: Path, options: ModelOptions) -> Target:
         raise InputError(f"{path}: not a run folder (no {file.name})")
     if any(options.get(name) is not None for name in _SAID_OF_OTHERS):
         raise InputError(f"{path}: a run knows its network: --arch and the like are for others' models")
-    weights, about = load_model(file, "noise", "dataset")
+    weights, about = load_weights(file)
     if about.get("task") in TASKS:
         raise InputError(f"{path}: is a denoiser: name it with --denoiser, as in certify CLASSIFIER --denoiser {path}")
+    require_model(file, about, "noise", "dataset")
     trust = options.get("trust", False)
     require_trained(file, about, about["model"], trust)
     network = network_of(about["model"])(about["num_classes"], about["normalization"])

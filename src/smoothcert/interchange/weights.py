@@ -19,8 +19,7 @@ from smoothcert.files.shown import one_line, shown
 from smoothcert.files.writing import write_atomically
 
 _KEY = "smoothcert"
-_SAYS = {"model": str, "num_classes": int, "normalization": str}
-_MAY_SAY = {"recipe": dict, "dataset": str}
+_KINDS = {"model": str, "num_classes": int, "normalization": str, "dataset": str, "recipe": dict}
 
 
 def save_weights(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
@@ -41,20 +40,18 @@ def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"{path}: not a weights file of smoothcert, or damaged ({one_line(error)})") from error
     if not isinstance(about, dict):
         raise InputError(f"{path}: not a weights file of smoothcert: its description is not a table")
+    for name, kind in _KINDS.items():
+        if name in about and type(about[name]) is not kind:
+            raise InputError(f"{path}: says of itself that its {name} is {shown(about[name])}, which cannot be")
     if digest(tensors) != expected:
         raise InputError(f"{path}: damaged: its contents do not match its checksum")
     return tensors, about
 
 
-def load_model(path: Path, *more: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Those of a finished model, which says what it is, and `more`."""
-    tensors, about = load_weights(path)
-    if not {*_SAYS, *more} <= about.keys():
+def require_model(path: Path, about: dict[str, Any], *more: str) -> None:
+    """InputError unless this describes a finished model: what it is, and `more`."""
+    if not {"model", "num_classes", "normalization", *more} <= about.keys():
         raise InputError(f"{path}: holds no finished model (a checkpoint of a training?)")
-    for name, kind in (_SAYS | _MAY_SAY).items():
-        if name in about and type(about[name]) is not kind:
-            raise InputError(f"{path}: says of itself that its {name} is {shown(about[name])}, which cannot be")
-    return tensors, about
 
 
 def digest(tensors: dict[str, Tensor]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from smoothcert.errors import InputError
-from smoothcert.interchange.weights import digest, load_model
+from smoothcert.interchange.weights import digest, load_weights, require_model
 from smoothcert.records.run_folder import RunFolder
 
 
@@ -33,5 +33,6 @@ def read_finished(path: Path) -> FinishedRun:
         if path.is_dir() and RunFolder(path).recipe.exists():
             raise InputError(f"{path}: has no {file.name}: its training is not finished, or its weights were not kept")
         raise InputError(f"{path}: not a run folder, nor a file of weights")
-    weights, about = load_model(file)
+    weights, about = load_weights(file)
+    require_model(file, about)
     return FinishedRun(path, weights, about, digest(weights))
