@@ -2,8 +2,11 @@
 
 import importlib
 import sys
+import warnings
 from contextlib import contextmanager
 from itertools import count
+
+import torch
 
 NUMBERS = count()
 
@@ -92,6 +95,13 @@ gap = 0.5
 kind = "consistency"
 lbd = 1.0
 """
+
+
+def traced(f, images):
+    """A TorchScript program of f, such as people still have: torch calls it deprecated, once in a process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return torch.jit.trace(f, images)
 
 
 class Student:

@@ -17,6 +17,7 @@ from smoothcert import Gaussian, SmoothedClassifier, data, models
 from smoothcert.interchange.weights import save_weights
 from smoothcert.records.log import read_certification
 from tests.cli.running import fails, smoothcert
+from tests.own import traced
 
 onnx = pytest.importorskip("onnx", reason="needs the extra onnx")
 pytest.importorskip("onnxruntime", reason="needs the extra onnx")
@@ -94,7 +95,7 @@ def folder(tmp_path_factory):
         patch.syspath_prepend(str(folder))
         torch.save({"by": torch.tensor(2.0)}, folder / "shrink.pt")
         pool = import_module("parts_for_tests").Pool()
-        torch.jit.trace(pool, torch.rand(2, 1, 28, 28)).save(folder / "pool.ts.pt")
+        traced(pool, torch.rand(2, 1, 28, 28)).save(folder / "pool.ts.pt")
         fake = ["--set", "data=fake", "epochs=1", "batch=32"]
         for name, model in (("run", "lenet"), ("three", "lenet*2+mirror")):
             done = smoothcert("train", "mnist5k/gaussian/0.50", "--out", name, *fake, f"model={model}", cwd=folder)

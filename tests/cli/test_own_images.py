@@ -19,6 +19,7 @@ from smoothcert.models import LeNet
 from smoothcert.records.log import read_certification, write_log
 from smoothcert.records.parts import read_whole
 from tests.cli.running import fails, smoothcert
+from tests.own import traced
 
 FACTORY = """import torch
 from torch import nn
@@ -65,7 +66,7 @@ def folder(tmp_path_factory):
     torch.save({f"module.{key}": value for key, value in f.state_dict().items()}, folder / "parallel.pt")
     save_file(f.state_dict(), folder / "weights.safetensors")
     torch.save(f, folder / "whole.pt")
-    torch.jit.trace(f, torch.rand(2, 1, 8, 8)).save(folder / "traced.pt")
+    traced(f, torch.rand(2, 1, 8, 8)).save(folder / "traced.pt")
     yield folder
     sys.path.remove(str(folder))
     sys.modules.pop(NET, None)

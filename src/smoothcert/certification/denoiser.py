@@ -17,7 +17,7 @@ from smoothcert.files.shown import shown
 from smoothcert.files.source import is_spec
 from smoothcert.interchange.factory import network_of
 from smoothcert.interchange.foreign_denoiser import open_denoiser, require_denoiser
-from smoothcert.interchange.weights import digest, load_weights
+from smoothcert.interchange.weights import digest, load_weights, require_kinds
 from smoothcert.models import OneShot
 from smoothcert.models.autocast import frozen_denoiser
 from smoothcert.models.denoised import UNIT
@@ -77,6 +77,7 @@ def _from_run(
     if not file.exists():
         raise InputError(f"{path}: holds no finished denoiser (no {file.name})")
     weights, about = load_weights(file)
+    require_kinds(file, about)
     task = about.get("task")
     if task not in TASKS:
         raise InputError(f"{path}: is a classifier, no denoiser: --denoiser names what was trained to remove noise")

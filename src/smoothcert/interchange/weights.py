@@ -40,9 +40,6 @@ def load_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"{path}: not a weights file of smoothcert, or damaged ({one_line(error)})") from error
     if not isinstance(about, dict):
         raise InputError(f"{path}: not a weights file of smoothcert: its description is not a table")
-    for name, kind in _KINDS.items():
-        if name in about and type(about[name]) is not kind:
-            raise InputError(f"{path}: says of itself that its {name} is {shown(about[name])}, which cannot be")
     if digest(tensors) != expected:
         raise InputError(f"{path}: damaged: its contents do not match its checksum")
     return tensors, about
@@ -52,6 +49,14 @@ def require_model(path: Path, about: dict[str, Any], *more: str) -> None:
     """InputError unless this describes a finished model: what it is, and `more`."""
     if not {"model", "num_classes", "normalization", *more} <= about.keys():
         raise InputError(f"{path}: holds no finished model (a checkpoint of a training?)")
+    require_kinds(path, about)
+
+
+def require_kinds(path: Path, about: dict[str, Any]) -> None:
+    """InputError where what a run's weights say of themselves is not of the kind that a training writes."""
+    for name, kind in _KINDS.items():
+        if name in about and type(about[name]) is not kind:
+            raise InputError(f"{path}: says of itself that its {name} is {shown(about[name])}, which cannot be")
 
 
 def digest(tensors: dict[str, Tensor]) -> str:
