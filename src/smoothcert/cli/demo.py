@@ -16,7 +16,7 @@ _PAUSE = 5.0  # seconds between two lines of progress where there is no terminal
 class Demo:
     """Train Gaussian and Gaussian + Consistency at σ = 0.5 on real digits, certify both, and compare them.
 
-    In bfloat16 where the machine computes it, which is half as fast again; the table says which. Certified under grid
+    In bfloat16 where the machine computes it, which is 1.5 times as fast; the table says which. Certified under grid
     noise: the digits are 8-bit images.
     """
 
